@@ -2,6 +2,7 @@
 projector and the teacher, and a wall that is killed in the middle."""
 
 import re
+import resource
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from lab import MINUTES, cell, opened, outputs, run_all
 from nbformat import write
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Error, Page, Route, expect
-from walls import Class, voters
+from walls import Class, limit_files, voters
 
 pytestmark = [pytest.mark.slow, pytest.mark.notebooks]
 
@@ -187,3 +188,40 @@ def test_a_button_whose_answer_is_late_is_pressed_once(browser: Browser, room: C
     press(teacher, "End the lesson")
     expect(teacher.get_by_text("Its votes are kept in")).to_be_visible()
     assert [what for what in pressed if what] == ["keep=yes&do=end"]
+
+
+def test_a_full_disk_is_said_on_the_page_and_the_answer_goes_when_there_is_room(browser: Browser, room: Class):
+    room.press("ask", question="01.touch")
+    phone = page_of(browser, room, f"/{room.code}", 390, 800)
+    limit_files(room, 10)
+    phone.get_by_label("16 pages", exact=True).check()
+    press(phone, "Vote")
+    expect(phone.get_by_role("alert")).to_contain_text("It can't be kept: ")
+    limit_files(room, resource.RLIM_INFINITY)
+    expect(phone.get_by_role("status")).to_have_text("Your answer: 16 pages")
+    expect(phone.get_by_role("alert")).to_be_hidden()
+
+
+def test_the_teacher_closes_the_door_and_takes_votes_back(browser: Browser, room: Class):
+    room.press("ask", question="01.touch")
+    teacher, phone = page_of(browser, room, "/teacher"), page_of(browser, room, f"/{room.code}", 390, 800)
+    teacher.get_by_label("The key").fill(room.key)
+    press(teacher, "Open")
+    phone.get_by_label("16 pages", exact=True).check()
+    press(phone, "Vote")
+    expect(teacher.locator("p.counts")).to_contain_text("1 have answered")
+    press(teacher, "Close the door")
+    expect(teacher.get_by_text("The door is closed")).to_be_visible()
+    late = page_of(browser, room, f"/{room.code}", 390, 800)
+    expect(late.get_by_role("alert").last).to_have_text(
+        "The door is closed: 1 have joined. Ask your teacher to let you in"
+    )
+    is_accessible(teacher, late)
+    teacher.get_by_label("How many more may join?").fill("3")
+    press(teacher, "Open the door")
+    expect(teacher.get_by_text("The door is open")).to_be_visible()
+    is_accessible(teacher)
+    teacher.get_by_text("Take back the votes").click()
+    press(teacher, "Delete this question’s answers")
+    expect(teacher.locator("p.counts")).to_contain_text("0 have answered")
+    expect(phone.get_by_role("status")).to_have_count(0)

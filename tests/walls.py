@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 import secrets
 import signal
 import socket
@@ -25,17 +26,26 @@ def size_of(folder: Path) -> int:
 class Class:
     """A wall that runs, and what one says to it."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        self.folder, self.options = folder, options
+    def __init__(
+        self, folder: Path, *options: str, files: tuple[int, int] | None = None, stderr: int | None = None
+    ) -> None:
+        """`files`: how many it may have open, and at most allow itself."""
+        self.folder, self.options, self.files, self.stderr = folder, options, files, stderr
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.start()
 
+    @staticmethod
+    def command(port: int, folder: Path, *options: str) -> list[str]:
+        start = [sys.executable, "-m", "helpers.classroom.wall", "--port", str(port), "--out", str(folder)]
+        return [*start, *options]
+
     def start(self) -> None:
-        command = [sys.executable, "-m", "helpers.classroom.wall", "--port", str(self.port), "--out", str(self.folder)]
-        command += self.options
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        command = self.command(self.port, self.folder, *self.options)
+        if self.files:
+            command = ["prlimit", f"--nofile={self.files[0]}:{self.files[1]}", *command]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.stderr, text=True)
         said = ""
         while "join(" not in said:
             said += (line := self.process.stdout.readline())
@@ -66,3 +76,9 @@ class Class:
 
     def state(self) -> dict:
         return json.loads(self.ask("GET", f"/{self.code}/state")[1])
+
+
+def limit_files(room: Class, size: int) -> None:
+    """As on a full disk: no file of the wall grows beyond this."""
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.prlimit(room.process.pid, resource.RLIMIT_FSIZE, (size, hard))

@@ -21,7 +21,8 @@ from .lessons import Question, in_unit, lesson, question
 FOLDER, FILE = "wall", "wall.sqlite"  # beside the grades
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is taken for another
 MOST_VOTERS = 1000
-MOST = {"new": 250, "voter": 20, "key": 10}  # in a second: new voters, requests of a voter, wrong keys
+# In a minute: new voters from one address, which a whole school may share; requests of a voter; wrong keys.
+MOST = {"new": 250, "voter": 300, "key": 60}
 # What a question goes through. Answers before `revealed` are first votes, later ones second votes, until `measured`.
 ASKED, REVEALED, AGAIN, COMPARED, MEASURED = "asked", "revealed", "again", "compared", "measured"
 TABLES = """
@@ -37,10 +38,11 @@ class Refused(Exception):
 
 
 class Ballots:
-    """Open for one wall at a time. BlockingIOError if another has it open. `code`: the class's, or a new one."""
+    """Open for one wall at a time. BlockingIOError if another has it open. `code`: the class's, or a new one. `size`:
+    how many voters it has at most."""
 
-    def __init__(self, folder: Path, code: str = "") -> None:
-        self.folder, self.fixed, self.second, self.requests = folder, code, 0, Counter()
+    def __init__(self, folder: Path, code: str = "", size: int = 0) -> None:
+        self.folder, self.fixed, self.size, self.minute, self.requests = folder, code, size, 0, Counter()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.of_lessons = {one.key: one for path in lessons() for one in lesson(path.name[:2]).questions}
         self.open()
@@ -60,9 +62,22 @@ class Ballots:
                 self.note(name, "".join(secrets.choice(LETTERS) for _ in range(size)))
         if self.fixed:
             self.note("code", self.fixed)
+        if self.size:
+            self.note("seats", str(self.size))
 
     def all(self, query: str, *values: Any) -> list[tuple]:
+        if not (self.folder / FILE).exists():
+            self.restore()
         return self.connection.execute(query, values).fetchall()
+
+    def restore(self) -> None:
+        """Somebody has deleted the file. What was in it can be read as long as it's open, and is written anew."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        copy = free(self.folder / f"{FILE}-new")
+        self.connection.execute("vacuum into ?", [str(copy)])
+        copy.replace(self.folder / FILE)
+        self.connection.close()
+        self.open()
 
     def one(self, query: str, *values: Any) -> Any:
         """The first column of the first row; None if there is none."""
@@ -126,27 +141,46 @@ class Ballots:
         where = "in a recorded run" if asked.recorded else "in a run on this machine"
         return asked.measured, "" if asked.kind == "quiz" else where
 
-    # --- votes ---
-    def limit(self, what: str, name: str = "") -> None:
-        """Refused if this has come too often within this second."""
-        if self.second != int(time.monotonic()):
-            self.second = int(time.monotonic())
+    def take_back(self) -> None:
+        """Deletes the answers to the question that is asked, which begins anew. Whoever has answered no other question
+        joins again, so that made-up voters leave room."""
+        if key := self.about("asked"):
+            self.all("delete from votes where key = ?", key)
+            self.all("delete from voters where voter not in (select voter from votes)")
+            self.move(ASKED)
+            self.note("taken back", secrets.token_hex(4))
+
+    # --- voters and votes ---
+    def limit(self, what: str, name: str = "", most: int = MOST_VOTERS) -> None:
+        """Refused if this has come too often within this minute."""
+        if self.minute != time.monotonic() // 60:
+            self.minute = time.monotonic() // 60
             self.requests.clear()
         self.requests[what, name] += 1
-        if self.requests[what, name] > MOST[what]:
-            raise Refused(429, "too many requests; try again in a second")
+        if self.requests[what, name] > min(MOST[what], most):
+            raise Refused(429, "too many requests; try again in a minute")
 
-    def join(self, voter: str) -> None:
+    @property
+    def joined(self) -> int:
+        return self.one("select count(*) from voters")
+
+    @property
+    def seats(self) -> int:
+        """How many voters the door lets in, in all."""
+        return int(self.about("seats") or MOST_VOTERS)
+
+    def join(self, voter: str, address: str = "") -> None:
+        """`address`: where the voter comes from."""
         if self.one("select 1 from voters where voter = ?", voter):
             return
-        if self.one("select count(*) from voters") >= MOST_VOTERS:
-            raise Refused(503, f"{MOST_VOTERS} have joined, and no more can")
-        self.limit("new")
+        if self.joined >= self.seats:
+            raise Refused(503, f"the door is closed: {self.joined} have joined. Ask your teacher to let you in")
+        self.limit("new", address, self.seats)
         self.all("insert into voters values (?)", voter)
 
-    def vote(self, key: str, voter: str, answer: Any, at: int) -> None:
+    def vote(self, key: str, voter: str, answer: Any, at: int, address: str = "") -> None:
         """Keeps an answer; None takes it back. Of two in one round, that with the later `at` counts, whichever comes
-        first. Refused for what isn't asked here, doesn't answer it, or comes after the measurement."""
+        first. Refused for what isn't asked here, doesn't answer it, or comes too late."""
         asked, phase = self.known.get(key), self.phase(key)
         if asked is None:
             raise Refused(404, "the wall doesn't have this question")
@@ -157,13 +191,12 @@ class Ballots:
             if answer is None:
                 most = f": at most {asked.most:g}" if asked.most else ""
                 raise Refused(422, f"that doesn't answer the question{most}")
-        self.join(voter)
+        self.join(voter, address)
         nothing_shown = phase in ("", ASKED) or (phase == REVEALED and self.counts(key)[0] < MIN_ANSWERS)
-        self.all(
-            """insert into votes values (?, ?, ?, ?, ?) on conflict do update
-            set answer = excluded.answer, at = excluded.at where excluded.at >= votes.at""",
-            key, voter, 1 if nothing_shown else 2, json.dumps(answer), at,
-        )  # fmt: skip
+        one = key, voter, 1 if nothing_shown else 2
+        if self.one("select 1 from votes where key = ? and voter = ? and round = ? and at > ?", *one, at):
+            raise Refused(412, "an answer with a later time is kept")
+        self.all("insert or replace into votes values (?, ?, ?, ?, ?)", *one, json.dumps(answer), at)
 
     def answer(self, key: str, voter: str) -> Any:
         """The voter's last; None if there is none."""
@@ -193,11 +226,11 @@ class Ballots:
         files = []
         if keep and (kept := self.kept()):
             path = free(self.folder / f"{date.today()}-{'-'.join(sorted({one['key'][:2] for one in kept}))}.json")
-            write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
             lines = [(one["key"], *pair, one["asked"]["measured"]) for one in kept for pair in one["votes"]]
             csv.writer(table := io.StringIO()).writerow(("key", "first", "second", "measured"))
             csv.writer(table).writerows([[x if isinstance(x, str) else json.dumps(x) for x in line] for line in lines])
             write_whole(path.with_suffix(".csv"), table.getvalue())
+            write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")  # last: the report reads it
             files = [path, path.with_suffix(".csv")]
         key = self.about("key")
         self.connection.close()

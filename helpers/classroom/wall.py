@@ -53,10 +53,12 @@ HEADERS = {
 
 
 class Wall:
-    """`root`: the path below which it is served. `public`: the address of that path for the class."""
+    """`root`: the path below which it is served. `public`: the address of that path for the class. `behind`: is it a
+    proxy's, which says where a request comes from?"""
 
-    def __init__(self, ballots: Ballots, public: str) -> None:
-        self.ballots, self.public, self.root = ballots, public, urlsplit(public).path
+    def __init__(self, ballots: Ballots, public: str, behind: bool) -> None:
+        self.ballots, self.public, self.behind = ballots, public, behind
+        self.netloc, self.root = urlsplit(public)[1:3]
         self.lately = ""  # what the last lesson left
         self.drawing = asyncio.Lock()
         self.drawn: tuple[Any, str] = None, ""  # the last picture, and what it's made of
@@ -70,7 +72,7 @@ class Wall:
             Route("/{code}/questions/{key}", self.define, methods=["PUT"]),
             Route("/{code:path}", self.phone, methods=["GET", "POST"]),  # any other address is no class's
         ]
-        full = dict.fromkeys((Refused, sqlite3.OperationalError, ClientDisconnect), self.refused)
+        full = dict.fromkeys((Refused, OSError, sqlite3.OperationalError, ClientDisconnect), self.refused)
         self.app = Starlette(routes=[Mount(self.root or "/", routes=routes)], exception_handlers=full)
 
     @property
@@ -89,6 +91,18 @@ class Wall:
         self.ballots.limit("voter", voter)
         return voter
 
+    def client(self, request: Request) -> str:
+        """The address that it comes from. A proxy adds it to those that the client says it has come through."""
+        forwarded = request.headers.get("X-Forwarded-For", "") if self.behind else ""
+        return forwarded.split(",")[-1].strip() or request.client.host
+
+    def same_site(self, request: Request) -> None:
+        """Refused for a form on another site's page. Browsers tell, and whatever else sends forms has no cookies."""
+        host = request.headers.get("Origin", "://" + self.netloc).partition("://")[2]
+        fetched = request.headers.get("Sec-Fetch-Site", "none")
+        if fetched not in ("same-origin", "none") or host not in (request.headers.get("Host"), self.netloc):
+            raise Refused(403, "that came from another page")
+
     async def refused(self, request: Request, error: Exception) -> Response:
         status, why = error.args if isinstance(error, Refused) else (507, f"it can't be kept: {error}")
         if "text/html" in request.headers.get("Accept", ""):
@@ -101,7 +115,7 @@ class Wall:
         if "Authorization" in request.headers:
             self.knows(request.headers["Authorization"])
         else:
-            self.ballots.join(self.voter(request.path_params["voter"]))
+            self.ballots.join(self.voter(request.path_params["voter"]), self.client(request))
         return JSONResponse({})
 
     async def votes(self, request: Request) -> Response:
@@ -110,7 +124,7 @@ class Wall:
         at = sent.get("at")
         if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at < 2**63:
             raise Refused(422, '"at" is a time in nanoseconds')
-        self.ballots.vote(request.path_params["key"], voter, sent.get("answer"), at)
+        self.ballots.vote(request.path_params["key"], voter, sent.get("answer"), at, self.client(request))
         return JSONResponse({})
 
     async def define(self, request: Request) -> Response:
@@ -140,12 +154,12 @@ class Wall:
         ballots, key = self.ballots, self.ballots.about("asked")
         answers, again = ballots.counts(key)
         phase, (offered, waiting) = ballots.phase(key), ballots.offered()
-        question = f"{ballots.about('code')} {key} {phase == MEASURED}"
-        page = f"{question} {phase}"
+        question = f"{ballots.about('code')} {key} {phase == MEASURED} {ballots.about('taken back')}"
+        page, own = f"{question} {phase}", ballots.one("select count(own) from questions")
         return {
-            "joined": ballots.one("select count(*) from voters"), "answers": answers, "again": again,
+            "joined": ballots.joined, "answers": answers, "again": again,
             "waiting": waiting, "question": question, "phone": page,
-            "teacher": f"{page} {offered} {ballots.one('select count(own) from questions')}",
+            "teacher": f"{page} {offered} {own} {ballots.joined < ballots.seats}",
             "projector": f"{page} {(answers, again) if phase in (REVEALED, COMPARED) else ''}",
         }  # fmt: skip
 
@@ -183,32 +197,33 @@ class Wall:
         voter = voter if VOTER.fullmatch(voter) else secrets.token_hex(16)
         key = self.ballots.about("asked")
         asked = self.ballots.known.get(key)
+        form = None
         if request.method == "POST":
+            self.same_site(request)
             form = parse_qs((await body_of(request, LARGEST, Refused)).decode(errors="replace"), keep_blank_values=True)
-            try:
+        try:
+            if form is None:
+                self.ballots.join(self.voter(voter), self.client(request))
+            else:
                 if not asked or form.get("key") != [key]:
                     raise ValueError("The class is at another question now.")
                 typed = form.get("answer", [])
                 answer = typed[0] if asked.kind == "quiz" and typed else asked.prediction.read(typed) if typed else None
                 if answer is None:
                     raise ValueError("Give an answer first.")
-                self.ballots.vote(key, self.voter(voter), answer, time.time_ns())
-            except (ValueError, Refused) as why:
-                error = f"{why.args[-1][:1].upper()}{why.args[-1][1:]}"
-        else:
-            with contextlib.suppress(Refused):  # the page is there all the same
-                self.ballots.join(self.voter(voter))
+                self.ballots.vote(key, self.voter(voter), answer, time.time_ns(), self.client(request))
+        except (ValueError, Refused) as why:  # the page is there all the same
+            error = f"{why.args[-1][:1].upper()}{why.args[-1][1:]}"
         mine = self.ballots.answer(key, voter)
         told = in_words(asked, mine) if asked and mine is not None else ""
         page = self.page("wall_phone.html.j2", mine=mine, told=told, error=error)
-        page.set_cookie("voter", voter, httponly=True, samesite="strict", path=f"{self.root}/")
+        page.set_cookie("voter", voter, httponly=True, samesite="lax", path=f"{self.root}/")  # comes with links, too
         return page
 
     async def teacher(self, request: Request) -> Response:
         key = request.cookies.get("teacher", "")
         if request.method == "POST":
-            if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
-                raise Refused(403, "that came from another page")
+            self.same_site(request)
             form = dict(parse_qsl((await body_of(request, LARGEST, Refused)).decode(errors="replace")))
             key = form.get("key", key).strip()
         try:
@@ -226,7 +241,8 @@ class Wall:
         lessons = {n: list(of) for n, of in groupby(known.values(), lambda one: one.key[:2] * (one.key in ours))}
         following = dict(pairwise(known)).get(asked, "")
         return self.page(
-            "wall_teacher.html.j2", lessons=lessons, offered=known.get(self.ballots.offered()[0]), next=following,
+            "wall_teacher.html.j2", lessons=lessons, next=following, seats=self.ballots.seats,
+            offered=known.get(self.ballots.offered()[0]),
             advice=advice().get(asked, ""), worth=set(advice()), lately=self.lately,
             measurable=asked in known and self.ballots.measured(asked)[0] is not None,
         )  # fmt: skip
@@ -238,6 +254,10 @@ class Wall:
             self.ballots.ask(form.get("question", ""))
         elif what in (REVEALED, AGAIN, MEASURED):
             self.ballots.move(what)
+        elif what == "take back":
+            self.ballots.take_back()
+        elif what == "door" and (more := form.get("more", "")).isdecimal():
+            self.ballots.note("seats", str(self.ballots.joined + int(more)))
         elif what == "end" and form.get("keep") in ("yes", "no"):
             files = self.ballots.end(form["keep"] == "yes")
             none = "deleted" if form["keep"] == "no" else f"deleted: no question had {MIN_ANSWERS} answers"
@@ -284,6 +304,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--behind", default="", help="a proxy's address for it: https://hub.example.org/services/wall")
     parser.add_argument("--code", default="", help="the class's code, if not a new one: 4 to 16 letters and digits")
+    parser.add_argument("--size", type=int, default=0, help="how many can join: phones and notebooks of the class")
     options = parser.parse_args()
     host = own_address()
     public = options.behind.rstrip("/") or f"http://{host}:{options.port}"
@@ -291,11 +312,11 @@ def main() -> None:
         parser.error(f"{public}/{options.code} isn't the address of a class: see --behind and --code in --help")
     try:
         line = socket.create_server(("127.0.0.1" if options.behind else "", options.port), backlog=1024)
-        ballots = Ballots(options.out / FOLDER, options.code.upper())
+        ballots = Ballots(options.out / FOLDER, options.code.upper(), options.size)
     except OSError as error:
         another = f'port {options.port}: {error.strerror}; `make wall WALLARGS="--port 9000"` takes another'
         sys.exit(str(error) if isinstance(error, BlockingIOError) else another)
-    wall, key = Wall(ballots, public), "-".join(re.findall("....", ballots.about("key")))
+    wall, key = Wall(ballots, public, bool(options.behind)), "-".join(re.findall("....", ballots.about("key")))
     alone = host == "127.0.0.1" and not options.behind
     print(text("wall.txt.j2", wall=wall, port=options.port, key=key, alone=alone), flush=True)
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(ballots.connection):

@@ -4,6 +4,7 @@ const body = document.body, page = body.className, gone = document.getElementByI
 let touched = false, unsent, sending = Promise.resolve();
 async function take(asked) {
   const answer = await asked, text = await answer.text(), now = new DOMParser().parseFromString(text, "text/html");
+  if (answer.status >= 500) throw { said: now.querySelector("h1")?.textContent };  // a full disk: it's sent again
   if (!now.body.dataset.state) return location.replace(location.pathname);  // the lesson has ended
   if (touched && now.body.dataset.question === body.dataset.question) return;  // somebody began while it was on its way
   document.querySelector("main").replaceWith(now.querySelector("main"));
@@ -12,10 +13,14 @@ async function take(asked) {
   touched = false;
 }
 const send = () => sending = sending.catch(() => {}).then(async () => {  // one at a time, so nothing is sent twice
-  const form = unsent;
-  if (form) await take(fetch(location.pathname, { method: "POST", body: form, signal: AbortSignal.timeout(5000) }));
+  const form = unsent, more = { headers: { Accept: "text/html" }, signal: AbortSignal.timeout(5000) };
+  if (form) await take(fetch(location.pathname, { method: "POST", body: form, ...more }));
   if (unsent === form) unsent = undefined;
 });
+function trouble(error) {
+  gone.textContent = `${error.said ?? "The wall doesn’t answer."} Still trying …`;
+  gone.hidden = false;
+}
 async function look() {
   try {
     const answer = await fetch(body.dataset.state, { signal: AbortSignal.timeout(5000) });
@@ -25,8 +30,9 @@ async function look() {
       await take(fetch(location.pathname));
     for (const place of document.querySelectorAll("[data-live]"))
       if (now && place.textContent !== `${now[place.dataset.live]}`) place.textContent = now[place.dataset.live];
-    gone.hidden = answer.status < 500;
-  } catch { gone.hidden = false; }
+    if (answer.status >= 500) throw {};
+    gone.hidden = true;
+  } catch (error) { trouble(error); }
   setTimeout(look, page === "phone" ? 2000 : 1000);
 }
 addEventListener("input", () => { touched = true; });
@@ -34,6 +40,6 @@ addEventListener("submit", (event) => {
   event.preventDefault();
   unsent = new URLSearchParams(new FormData(event.target, event.submitter));
   touched = false;
-  send().catch(() => { gone.hidden = false; });
+  send().catch(trouble);
 });
 setTimeout(look, 1000);

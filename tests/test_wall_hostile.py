@@ -1,0 +1,232 @@
+"""The wall against one who stuffs its box, or forges a form; and on a full or deleted disk."""
+
+import json
+import re
+import resource
+import secrets
+import shutil
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from serving import until
+from walls import Class, limit_files, voters
+
+from helpers.classroom import ballots
+from helpers.classroom.ballots import Ballots, Refused
+
+PEAKS = {"slurp": 256.0, "async chunks": 1.0, "mmap": 0.0}
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[Ballots]:
+    box = Ballots(tmp_path)
+    yield box
+    box.connection.close()
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Class]:
+    room = Class(tmp_path)
+    yield room
+    room.kill()
+
+
+def teachers_page(room: Class) -> str:
+    return room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
+
+
+# --- the door -------------------------------------------------------------------------------------------------
+@pytest.mark.slow
+def test_a_door_of_the_classs_size_stops_a_thousand_made_up_voters(tmp_path: Path):
+    room = Class(tmp_path, "--size", "30")
+    try:
+        room.press("ask", question="02.three")
+        honest = voters(5)
+        assert [room.vote(voter, PEAKS) for voter in honest] == [200] * 5
+        with ThreadPoolExecutor(4) as pool:
+            said = list(pool.map(lambda voter: room.vote(voter, PEAKS), voters(300)))
+        assert said.count(200) == 25 and set(said) == {200, 503} and room.state()["joined"] == 30
+        assert room.vote(honest[0], PEAKS) == 200  # who is in stays in
+        assert "The door is closed" in teachers_page(room)
+        status, page = room.ask("GET", f"/{room.code}")
+        assert status == 200 and "Ask your teacher" in page
+        room.press("door", more="5")
+        assert room.vote(*voters(1), PEAKS) == 200 and "The door is open" in teachers_page(room)
+    finally:
+        room.kill()
+
+
+def test_the_teacher_closes_the_door_and_opens_it(room: Class):
+    inside, outside = voters(2)
+    assert room.vote(inside, PEAKS) == 200
+    assert room.press("door", more="0") == 303
+    closed = room.state()["teacher"]
+    assert (room.vote(inside, PEAKS), room.vote(outside, PEAKS)) == (200, 503)
+    assert "The first question comes" not in room.ask("GET", f"/{room.code}")[1]  # nor "You have joined."
+    room.kill()
+    room.start()
+    assert room.vote(outside, PEAKS) == 503
+    room.press("door", more="100")
+    assert room.vote(outside, PEAKS) == 200 and room.state()["teacher"] != closed
+
+
+def test_a_school_behind_one_address_gets_in_and_one_program_gets_no_further(box: Ballots):
+    for voter in voters(200):
+        box.join(voter, "192.0.2.1")
+    with pytest.raises(Refused, match="too many requests; try again in a minute"):
+        for voter in voters(600):
+            box.join(voter, "192.0.2.1")
+    assert box.one("select count(*) from voters") < 600
+    box.join(*voters(1), "192.0.2.2")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("behind", [False, True])
+def test_the_forwarded_address_counts_behind_a_proxy_only(tmp_path: Path, behind: bool):
+    """The last of them: that's the one which the proxy has added."""
+    room = Class(tmp_path, *(["--behind", "http://127.0.0.1:1"] if behind else []))
+    try:
+
+        def joins(forwarded: str) -> int:
+            path = f"/{room.code}/voters/{secrets.token_hex(16)}"
+            return room.ask("PUT", path, "{}", **{"X-Forwarded-For": forwarded})[0]
+
+        assert until(lambda: joins(f"192.0.2.{secrets.randbelow(200)}, 192.0.2.9") == 429)
+        assert joins("192.0.2.9, 192.0.2.3") == (200 if behind else 429)
+    finally:
+        room.kill()
+
+
+def test_the_votes_of_a_question_are_taken_back_and_it_begins_anew(room: Class):
+    of, false = voters(3), voters(20)
+    assert [room.vote(voter, "1 MiB", "02.chunk") for voter in of] == [200] * 3
+    room.press("ask", question="02.three")
+    assert {room.vote(voter, PEAKS) for voter in of + false} == {200}
+    cookie = {"Cookie": f"voter={of[0]}"}
+    assert "Your answer" in room.ask("GET", f"/{room.code}", **cookie)[1]
+    room.press("revealed")
+    before = room.state()
+    assert "Take back the votes" in teachers_page(room) and room.press("take back") == 303
+    now = room.state()
+    assert (now["joined"], now["answers"], now["waiting"]) == (3, 0, 3)  # who has answered nothing else joins anew
+    assert all(now[page] != before[page] for page in ("question", "phone", "projector", "teacher"))
+    assert "Your answer" not in room.ask("GET", f"/{room.code}", **cookie)[1]
+    room.press("take back")
+    assert room.state()["phone"] != now["phone"]  # though the question is where it was
+    room.vote(of[0], PEAKS)
+    assert (room.state()["answers"], room.state()["again"]) == (1, 0)
+
+
+def test_taking_votes_back_before_anything_is_asked_takes_nothing(box: Ballots):
+    box.vote("04.turned", *voters(1), 64, 1)
+    box.take_back()
+    assert box.counts("04.turned") == (1, 0) and box.phase("04.turned") == ""
+
+
+# --- other sites ----------------------------------------------------------------------------------------------
+def test_no_other_site_votes_or_teaches(room: Class):
+    """A raw client that sends neither header isn't a browser, and has no cookie that it wasn't given."""
+    room.press("ask", question="02.three")
+    form = urlencode([("key", "02.three"), *[("answer", "1")] * 3])
+    elsewhere = [
+        {"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": f"http://127.0.0.1:{room.port + 1}"},
+        {"Origin": f"http://{room.at}.evil.example"}, {"Origin": "http://["}, {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site", "Origin": f"http://{room.at}"},
+    ]  # fmt: skip
+    for headers in elsewhere:
+        assert room.ask("POST", f"/{room.code}", form, **headers)[0] == 403, headers
+        ask = {"Cookie": f"teacher={room.key}"} | headers
+        assert room.ask("POST", "/teacher", "do=ask&question=02.chunk", **ask)[0] == 403, headers
+    assert room.state()["answers"] == 0 and room.state()["question"].startswith(f"{room.code} 02.three")
+    public = re.search('"address">(http://[^/]+)', room.ask("GET", f"/{room.code}/projector")[1])[1]
+    for number, headers in enumerate(({}, {"Origin": f"http://{room.at}"}, {"Origin": public})):
+        assert room.ask("POST", f"/{room.code}", form, **headers | {"Sec-Fetch-Site": "same-origin"})[0] == 200
+        assert room.ask("POST", f"/{room.code}", form, **headers)[0] == 200
+        assert room.state()["answers"] == 2 * number + 2
+
+
+def test_a_link_in_moodle_leads_back_to_the_same_voter(room: Class):
+    """A browser sends a lax cookie with a link from another site, and a strict one not. The teacher's stays strict."""
+    with closing(socket.create_connection(("127.0.0.1", room.port))) as line:
+        line.sendall(f"GET /{room.code} HTTP/1.0\r\n\r\n".encode())
+        (voter,) = re.findall("set-cookie: (voter=.+)\r", line.makefile(newline="").read())
+    assert "SameSite=lax" in voter and "HttpOnly" in voter
+    with closing(socket.create_connection(("127.0.0.1", room.port))) as line:
+        line.sendall(f"POST /teacher HTTP/1.0\r\nContent-Length: 23\r\n\r\nkey={room.key}".encode())
+        assert "SameSite=strict" in line.makefile(newline="").read()
+
+
+# --- the clock, the disk --------------------------------------------------------------------------------------
+def test_an_answer_with_an_earlier_time_is_not_said_to_be_on_the_wall(room: Class):
+    (voter,) = voters(1)
+
+    def vote(answer: float, at: int) -> int:
+        body = json.dumps({"answer": PEAKS | {"slurp": answer}, "at": at})
+        return room.ask("PUT", f"/{room.code}/votes/{voter}/02.three", body)[0]
+
+    assert [vote(1.0, 20), vote(2.0, 10), vote(1.0, 20), vote(3.0, 30)] == [200, 412, 200, 200]
+
+
+def test_a_full_disk_is_said_and_loses_nothing(room: Class):
+    room.press("ask", question="02.three")
+    assert [room.vote(voter, PEAKS) for voter in voters(6)] == [200] * 6
+    limit_files(room, 10)
+    html, form = {"Accept": "text/html"}, urlencode([("key", "02.three"), *[("answer", "1")] * 3])
+    status, page = room.ask("POST", "/teacher", "do=end&keep=yes", Cookie=f"teacher={room.key}", **html)
+    assert status == 507 and "<h1>It can&#39;t be kept: " in page
+    status, page = room.ask("POST", f"/{room.code}", form, **html)
+    assert status == 507 and "<h1>It can&#39;t be kept: " in page
+    assert room.vote(*voters(1), PEAKS) == 507
+    assert room.state()["answers"] == 6 and not [*(room.folder / "wall").glob("*.json")]
+    limit_files(room, resource.RLIM_INFINITY)
+    assert room.press("end", keep="yes") == 303
+    (kept,) = (room.folder / "wall").glob("*.json")
+    assert len(json.loads(kept.read_text())[0]["votes"]) == 6
+
+
+def test_a_class_that_was_kept_in_part_is_not_counted_twice(box: Ballots, monkeypatch: pytest.MonkeyPatch):
+    """There was room for one of two files. The teacher tries again."""
+    for voter in voters(5):
+        box.vote("04.turned", voter, 64, 1)
+    wrote, write = [], ballots.write_whole
+
+    def full(path: Path, text: str) -> None:
+        if len(wrote) == 1:
+            raise OSError(28, "No space left on device")
+        wrote.append(write(path, text))
+
+    with monkeypatch.context() as disk, pytest.raises(OSError, match="No space"):
+        disk.setattr(ballots, "write_whole", full)
+        box.end(keep=True)
+    assert box.counts("04.turned") == (5, 0)
+    box.end(keep=True)
+    assert len([*box.folder.glob("*.json")]) == 1
+
+
+@pytest.mark.parametrize("only", ["", "wall/wall.sqlite"])
+def test_a_folder_that_is_deleted_while_it_runs_is_written_anew(room: Class, only: str):
+    room.press("ask", question="02.three")
+    assert [room.vote(voter, PEAKS) for voter in voters(6)] == [200] * 6
+    (room.folder / only).unlink() if only else shutil.rmtree(room.folder)
+    assert room.vote(*voters(1), PEAKS) == 200
+    code = room.code
+    room.kill()
+    room.start()
+    assert room.code == code and room.state()["answers"] == 7
+    shutil.rmtree(room.folder)
+    assert room.press("end", keep="yes") == 303 and len([*(room.folder / "wall").glob("*.json")]) == 1
+
+
+def test_nothing_is_acknowledged_where_nothing_can_be_kept(room: Class):
+    room.press("ask", question="02.three")
+    assert room.vote(*voters(1), PEAKS) == 200
+    shutil.rmtree(room.folder)
+    room.folder.write_text("a file in its place")
+    assert room.vote(*voters(1), PEAKS) == 507
+    room.folder.unlink()
+    assert room.vote(*voters(1), PEAKS) == 200 and room.state()["answers"] == 2
