@@ -3,13 +3,19 @@
 A client has TIMEOUT_S seconds for all headers of a request, or to begin the next. After that it must send at least
 SLOWEST bytes per second of a body, and may not stop reading the answer for TIMEOUT_S. A client that is too slow gets
 408 if no answer has begun, and is cut off. A request with both Content-Length and Transfer-Encoding is refused, because
-another program may find its end elsewhere (RFC 9112, section 6.1). Not limited: how many clients there are, or how much
-of a body is sent in all, unless `body_of` reads it."""
+another program may find its end elsewhere (RFC 9112, section 6.1). Not limited: how many clients there are, unless
+`CrowdedProtocol` serves them, or how much of a body is sent in all, unless `body_of` reads it."""
 
 import asyncio
+import logging
+import os
+import select
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
+from typing import Any
 
 import h11
 from starlette.requests import Request
@@ -109,7 +115,43 @@ class LimitedProtocol(H11Protocol):
         self.loop.call_later(LINGER_S, self.transport.close)
 
 
-def limited(app: ASGIApp, grace_s: float, http: type[LimitedProtocol] = LimitedProtocol, **more: int) -> Config:
+class CrowdedProtocol(LimitedProtocol):
+    """Keeps at most `most` connections: for one more, it cuts off the client that it has waited for longest."""
+
+    most, waiting = 256, {}  # the clients that it waits for, the first of them first
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        if len(self.connections) > self.most:
+            first = next(iter(self.waiting))
+            del self.waiting[first]
+            first.transport.abort()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.waiting.pop(self, None)
+        super().connection_lost(error)
+
+    def _wait(self) -> None:
+        super()._wait()
+        self.waiting.pop(self, None)
+        if self.state is not h11.DONE:
+            self.waiting[self] = None
+
+
+class Terminal(logging.Handler):
+    """Says what goes wrong in a line, at most one a minute, and nothing while nobody reads the terminal."""
+
+    silent_until = 0.0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(OSError, ValueError):
+            if time.monotonic() > self.silent_until and select.select([], [2], [], 0)[1]:
+                self.silent_until = time.monotonic() + 60
+                what, error = record.getMessage().splitlines()[0], (record.exc_info or (None, ""))[1]
+                os.write(2, f"{what} {error!r}"[:400].encode() + b"\n")
+
+
+def limited(app: ASGIApp, grace_s: float, http: type[LimitedProtocol] = LimitedProtocol, **more: Any) -> Config:
     """A configuration with these limits. When the server ends, requests have `grace_s` seconds to be answered."""
     return Config(
         app, http=http, ws="none", lifespan="off", log_level="error", access_log=False, server_header=False,

@@ -1,14 +1,17 @@
-"""The wall against one who stuffs its box, or forges a form; and on a full or deleted disk."""
+"""The wall against one who stuffs its box, forges a form or keeps its sockets busy; and on a full or deleted disk."""
 
 import json
+import os
 import re
 import resource
 import secrets
 import shutil
 import socket
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -230,3 +233,76 @@ def test_nothing_is_acknowledged_where_nothing_can_be_kept(room: Class):
     assert room.vote(*voters(1), PEAKS) == 507
     room.folder.unlink()
     assert room.vote(*voters(1), PEAKS) == 200 and room.state()["answers"] == 2
+
+
+# --- sockets and the terminal ---------------------------------------------------------------------------------
+def crowd(room: Class, seconds: float, most: int) -> None:
+    """Silent connections, as many as `most`, renewed again and again."""
+    lines, end = [], time.monotonic() + seconds
+    while time.monotonic() < end:
+        with suppress(OSError):
+            lines.append(line := socket.socket())
+            line.setblocking(False)
+            line.connect_ex(("127.0.0.1", room.port))
+        if len(lines) >= most:
+            lines.pop(0).close()
+        time.sleep(0.0005)
+    for line in lines:
+        line.close()
+
+
+@pytest.mark.slow
+@pytest.mark.measured
+@pytest.mark.parametrize(("soft", "hard", "most"), [(256, 4096, 3000), (64, 64, 500)])
+def test_silent_connections_keep_no_phone_out_and_the_terminal_readable(
+    tmp_path: Path, soft: int, hard: int, most: int
+):
+    """Nor does the wall wait for anybody to read the terminal. With 64 files, it has too few for all that knock."""
+    reader, writer = os.pipe()
+    room = Class(tmp_path, files=(soft, hard), stderr=writer)
+    os.close(writer)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(before[1], most + 200), before[1]))
+
+    def seen() -> bool:
+        with suppress(ConnectionError):
+            return room.ask("GET", f"/{room.code}")[0] == 200
+        return False  # cut off: a browser tries again
+
+    try:
+        flood = threading.Thread(target=crowd, args=[room, 8.0, most])
+        flood.start()
+        time.sleep(4)
+        pages = [seen() for _ in iter(flood.is_alive, False)]
+        assert any(pages) if hard == 64 else len(pages) > 1 and all(pages)
+        assert until(seen)
+        os.set_blocking(reader, False)
+        with suppress(BlockingIOError):
+            said = os.read(reader, 1 << 16)
+            assert said.count(b"\n") < 5 and (hard > 64 or b"Too many open files" in said)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        room.kill()
+        os.close(reader)
+
+
+@pytest.mark.slow
+@pytest.mark.measured
+def test_whoever_begins_a_body_and_stops_is_cut_off_for_another(tmp_path: Path):
+    """A class that has room for sixteen."""
+    room = Class(tmp_path, files=(64, 64))
+    head = f"POST /{room.code} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n".encode()
+    lines = []
+    try:
+        for _ in range(40):
+            lines.append(line := socket.create_connection(("127.0.0.1", room.port), timeout=1))
+            line.sendall(head)
+            time.sleep(0.02)
+        assert room.ask("GET", f"/{room.code}")[0] == 200
+        assert lines[0].recv(100) == b""
+        with pytest.raises(TimeoutError):
+            lines[-1].recv(100)
+    finally:
+        room.kill()
+        for line in lines:
+            line.close()

@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import logging
 import re
 import secrets
 import socket
@@ -34,7 +35,8 @@ from starlette.routing import Mount, Route
 from uvicorn import Server
 
 from ..folders import TEACHER
-from ..serving_limits import body_of, limited
+from ..measure.child import resource  # None on Windows
+from ..serving_limits import CrowdedProtocol, Terminal, body_of, limited
 from ..teach.wall import ADDRESS
 from ..units import KiB
 from .ballots import AGAIN, ASKED, COMPARED, FOLDER, MEASURED, REVEALED, Ballots, Refused
@@ -43,6 +45,7 @@ from .course import GRADES, TEMPLATES
 from .pages import filled, text
 
 LARGEST = 4 * KiB  # bytes of a body
+MOST_FILES, BACKLOG = 8192, 128
 VOTER = re.compile("[0-9a-f]{32}")
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
@@ -311,16 +314,21 @@ def main() -> None:
     if not ADDRESS.fullmatch(f"{public}/{options.code or 'KQ4T'}"):
         parser.error(f"{public}/{options.code} isn't the address of a class: see --behind and --code in --help")
     try:
-        line = socket.create_server(("127.0.0.1" if options.behind else "", options.port), backlog=1024)
+        line = socket.create_server(("127.0.0.1" if options.behind else "", options.port), backlog=BACKLOG)
         ballots = Ballots(options.out / FOLDER, options.code.upper(), options.size)
     except OSError as error:
         another = f'port {options.port}: {error.strerror}; `make wall WALLARGS="--port 9000"` takes another'
         sys.exit(str(error) if isinstance(error, BlockingIOError) else another)
+    logging.basicConfig(handlers=[Terminal()])
+    if resource:
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, MOST_FILES), hard))
+        CrowdedProtocol.most = min(hard, MOST_FILES) // 4  # the others are on their way in or out
     wall, key = Wall(ballots, public, bool(options.behind)), "-".join(re.findall("....", ballots.about("key")))
     alone = host == "127.0.0.1" and not options.behind
     print(text("wall.txt.j2", wall=wall, port=options.port, key=key, alone=alone), flush=True)
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(ballots.connection):
-        Server(limited(wall.app, grace_s=2)).run(sockets=[line])
+        Server(limited(wall.app, 2, CrowdedProtocol, backlog=BACKLOG, log_config=None)).run(sockets=[line])
 
 
 if __name__ == "__main__":
