@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -436,6 +436,61 @@ def test_a_teachers_notebook_measures_and_does_not_vote(student: None, room: Cla
     room.press("measured")
     assert room.state()["answers"] == 0
     assert "17 pages</strong>, in your teacher&#39;s notebook" in room.ask("GET", f"/{room.code}/projector")[1]
+
+
+def test_the_address_in_the_browsers_bar_is_the_classs(student: None, room: Class):
+    assert "Joined." in repr(join(f"{room.address}/projector"))
+    assert "Joined." in repr(join(f"{room.at}/{room.code}/"))
+    assert "Joined." in repr(join(f"{room.address.lower()}/state"))
+    assert state.read("wall")["voter"][0] == room.address
+    for given in (room.at, "KQ4T", f"ftp://{room.at}/{room.code}"):
+        with pytest.raises(ValueError, match=f"^'{given}' isn't the address of a class"):
+            join(given)
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 507, 403, 405])
+def test_an_answer_that_refuses_is_told_from_silence(student: None, status: int):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    line, _ = server.accept()
+                    with line:
+                        line.recv(1000)
+                        line.sendall(f"HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n".encode())
+
+        threading.Thread(target=serve, daemon=True).start()
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/KQ4T"
+        if status < 429:
+            with pytest.raises(ValueError, match=rf"KQ4T answered, but not as a wall \({status}\)"):
+                join(address)
+            return
+        told = f"it takes nothing now ({status}); ask your teacher"
+        assert f"The wall answered, but {told}." in repr(join(address))
+        guess = predict("04.turned", "?", unit="pages")
+        guess.keep(3)
+        assert guess.status.endswith(f"not on the wall yet: {told}")
+
+
+def test_a_clock_that_jumps_back_keeps_no_newer_answer_off_the_wall(
+    student: None, room: Class, monkeypatch: pytest.MonkeyPatch
+):
+    join(room.address)
+    guess = predict("04.turned", "?", unit="pages")
+    guess.keep(1)
+    now = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: now - 10**12)
+    guess.keep(64)
+    assert guess.status.endswith("on the wall, without your name")
+    room.press("ask", question="04.turned")
+    room.kill()
+    with closing(sqlite3.connect(room.folder / "wall" / "wall.sqlite")) as kept:
+        assert kept.execute("select answer from votes").fetchall() == [("64.0",)]
+    room.start()
+    monkeypatch.setattr(students, "_last", 0)  # the kernel was restarted meanwhile
+    guess.keep(65)
+    assert guess.status.endswith("not on the wall: it has a later answer of yours. Is this machine's clock right?")
 
 
 def silent(line: socket.socket) -> None:

@@ -28,7 +28,9 @@ SAID = {
     200: "on the wall, without your name",
     404: "not on the wall: that class has ended, or the wall doesn't have this question",
     409: "not on the wall: its measurement is shown there already",
+    412: "not on the wall: it has a later answer of yours. Is this machine's clock right?",
 }
+NOT_NOW = "it takes nothing now ({}); ask your teacher"  # 429: too many at once, 503: closed, 507: a full disk
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Wall:
 
 
 _joined: Wall | None = None
+_last = 0  # the time of the last answer
 _status: dict[str, int | None] = {}  # by the key of a question: what the wall said to the last vote, None for nothing
 _renew: dict[str, Callable[[], None]] = {}  # by the key of a question
 _newest: dict[str, object] = {}  # by path: what is being sent; anything older isn't tried again
@@ -60,9 +63,13 @@ def join(address: str = "", key: str = "") -> Said:
             raise ValueError(f"there is no class {wall.address}; look at the projector again")
         if status == 401:
             raise ValueError("that isn't the key of this wall; look at its terminal again")
+        if _is_final(status) and status != 200:
+            raise ValueError(f"{wall.address} answered, but not as a wall ({status}); look at the projector again")
         _joined, text = wall, "Joined. What you predict is on the wall, too, without your name."
-        if status != 200:
+        if status is None:
             text = "The wall doesn't answer. If this is its address, what you predict is sent as soon as it does."
+        elif status != 200:
+            text = f"The wall answered, but {NOT_NOW.format(status)}. What you predict is sent as soon as it can be."
         elif key:
             text = "Joined as the teacher: what this notebook measures is on your page, to be shown."
     return Said(text, paragraphs(text))
@@ -70,9 +77,11 @@ def join(address: str = "", key: str = "") -> Said:
 
 def vote(question: str, answer: Any) -> None:
     """Sends an answer; None takes it back. Waits WAIT_S at most, and then goes on trying in the background."""
+    global _last
     if (wall := _current()) and not wall.key:
         path = f"votes/{wall.voter}/{quote(question, safe='')}"
-        _put(wall, path, {"answer": answer, "at": time.time_ns()}, question)  # of two, the later one counts
+        _last = max(time.time_ns(), _last + 1)  # of two, the later one counts, also when the clock was set back
+        _put(wall, path, {"answer": answer, "at": _last}, question)
 
 
 def said(question: str) -> str:
@@ -80,7 +89,9 @@ def said(question: str) -> str:
     status = _status.get(question)
     if _is_final(status):
         return SAID.get(status, f"not on the wall, which said {status}")
-    return LATER if question in _status and _joined and _joined.typed else ""
+    if question in _status and _joined and _joined.typed:
+        return LATER if status is None else f"not on the wall yet: {NOT_NOW.format(status)}"
+    return ""
 
 
 def shown(question: str, asked: dict[str, Any], answer: Any, renew: Callable[[], None]) -> None:
@@ -106,10 +117,13 @@ def _current() -> Wall | None:
     return _joined
 
 
-def _wall(address: str, key: str) -> Wall:
-    address = address.strip().rstrip("/")
+def _wall(given: str, key: str) -> Wall:
+    """Also for the address of the projector's page, or one without http://, as in the bar of a browser."""
+    address = given.strip().rstrip("/").removesuffix("/projector").removesuffix("/state")
+    if "://" not in address:
+        address = f"http://{address}"
     if not ADDRESS.fullmatch(address):
-        raise ValueError(f"{address!r} isn't the address of a class; one looks like http://192.0.2.7:8765/KQ4T")
+        raise ValueError(f"{given!r} isn't the address of a class; one looks like http://192.0.2.7:8765/KQ4T")
     folder, _, code = address.rpartition("/")
     address = f"{folder}/{code.upper()}"
     match state.read(FILE).get("voter"):
