@@ -118,24 +118,15 @@ class LimitedProtocol(H11Protocol):
 class CrowdedProtocol(LimitedProtocol):
     """Keeps at most `most` connections: for one more, it cuts off the client that it has waited for longest."""
 
-    most, waiting = 256, {}  # the clients that it waits for, the first of them first
+    most = 256
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         if len(self.connections) > self.most:
-            first = next(iter(self.waiting))
-            del self.waiting[first]
-            first.transport.abort()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self.waiting.pop(self, None)
-        super().connection_lost(error)
-
-    def _wait(self) -> None:
-        super()._wait()
-        self.waiting.pop(self, None)
-        if self.state is not h11.DONE:
-            self.waiting[self] = None
+            waited_for = [one for one in self.connections if one.state is not h11.DONE]
+            longest = min(waited_for, key=lambda one: one.timer.when())
+            self.connections.remove(longest)
+            longest.transport.abort()
 
 
 class Terminal(logging.Handler):
