@@ -313,6 +313,8 @@ def main() -> None:
     public = options.behind.rstrip("/") or f"http://{host}:{options.port}"
     if not ADDRESS.fullmatch(f"{public}/{options.code or 'KQ4T'}"):
         parser.error(f"{public}/{options.code} isn't the address of a class: see --behind and --code in --help")
+    if options.size < 0:
+        parser.error(f"--size is how many can join, not {options.size}")
     try:
         line = socket.create_server(("127.0.0.1" if options.behind else "", options.port), backlog=BACKLOG)
         ballots = Ballots(options.out / FOLDER, options.code.upper(), options.size)
