@@ -10,8 +10,10 @@ import sysconfig
 from pathlib import Path
 
 import jsonschema
+import nbformat
 import pytest
 import yaml
+from nbformat.v4 import new_code_cell, new_notebook
 from test_environment import locked
 
 from helpers.folders import ROOT
@@ -92,3 +94,24 @@ def test_hadolint_finds_nothing():
         pytest.skip("only `make test-libraries ROWS=others` has it")
     done = subprocess.run([hadolint, IMAGE / "Containerfile"], text=True, capture_output=True)
     assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "verdicts, red", [(["differs", "holds"], False), (["differs"] * 3, True), (["recorded"] * 3, True)]
+)
+def test_a_lesson_whose_claims_differ_has_three_tries(tmp_path: Path, verdicts: list[str], red: bool):
+    source = f"""from pathlib import Path
+from IPython.display import HTML
+left = Path({str(tmp_path / "left")!r})
+verdict, *rest = left.read_text().split()
+left.write_text(" ".join(rest))
+HTML(f'<div class="zc-claim" data-verdict="{{verdict}}"><dl><dt>Said</dt> <dd>so</dd></dl></div>')"""
+    (tmp_path / "left").write_text(" ".join(verdicts))
+    (tmp_path / "work").mkdir()
+    nbformat.write(new_notebook(cells=[new_code_cell(source, id="a-claim")]), tmp_path / "work" / "99_try.ipynb")
+    environment = os.environ | {"ZERO_COPY_WORK": str(tmp_path / "work"), "ZERO_COPY_STATE": str(tmp_path / "state")}
+    program = (IMAGE / "run_lessons.py").read_text(encoding="utf-8")
+    ended = subprocess.run([sys.executable, "-", "99"], input=program, env=environment, capture_output=True, text=True)
+    assert (ended.returncode, not (tmp_path / "left").read_text()) == (int(red), True), ended.stderr
+    assert ended.stdout.count("99, cell a-claim: Said so") == verdicts.count("differs")

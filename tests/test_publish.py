@@ -5,6 +5,7 @@ import re
 import sys
 from base64 import b64encode
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -21,6 +22,7 @@ from tables import each_of
 from helpers.edition import Edition
 from helpers.folders import ROOT, generated
 from helpers.publish import HandoutError, LessonFailed, executed
+from helpers.publish import __main__ as publish_main
 from helpers.publish import execute as execute_module
 from helpers.publish.contents import contents
 from helpers.publish.handouts import GLOSSARY, OWN_CODE, link_terms, page_problems, read_terms
@@ -130,6 +132,24 @@ def test_a_copy_counts_on_another_python_if_asked(tmp_path: Path, monkeypatch: p
 
 
 # --- editions ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("failures", [1, 2])
+def test_a_lesson_that_fails_runs_once_more(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, failures: int
+):
+    runs = []
+
+    def once(lesson: Path) -> Path:
+        runs.append(lesson)
+        if len(runs) <= failures:
+            raise LessonFailed(f"{lesson}: a claim differs")
+        return lesson
+
+    monkeypatch.setattr(publish_main, "executed", once)
+    with pytest.raises(LessonFailed) if failures == 2 else nullcontext():
+        assert publish_main.ran(Path("01")) == Path("01")
+    assert len(runs) == 2 and "01: a claim differs\nOnce more" in capsys.readouterr().err
 
 
 def test_only_the_instructor_sees_solutions_and_notes(pages):
