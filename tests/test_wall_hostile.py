@@ -8,7 +8,6 @@ import secrets
 import shutil
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -311,7 +310,6 @@ def test_whoever_begins_a_body_and_stops_is_cut_off_for_another(tmp_path: Path):
 
 
 def test_a_size_that_is_none_is_refused(tmp_path: Path):
-    command = [sys.executable, "-m", "helpers.classroom.wall", "--out", str(tmp_path), "--size", "-3"]
-    ended = subprocess.run(command, capture_output=True, text=True)
+    ended = subprocess.run(Class.command(0, tmp_path, "--size", "-3"), capture_output=True, text=True)
     assert ended.returncode == 2 and "--size is how many can join, not -3" in ended.stderr
     assert not [*tmp_path.iterdir()]
