@@ -1,10 +1,12 @@
 """The wall: what a class votes is kept once, shown to nobody by name, and no notebook waits for it."""
 
 import json
+import os
 import re
 import secrets
 import socket
 import sqlite3
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -300,6 +302,32 @@ def test_behind_a_proxy_all_its_addresses_have_the_path(tmp_path: Path):
         assert [room.ask("GET", path)[0] for path in (style, script)] == [200, 200]
         assert 'data-state="/services/wall/OURCLASS/state"' in page
     finally:
+        room.kill()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a socket at a path")
+def test_at_a_socket_it_is_alone_and_takes_the_place_of_one_that_was_killed(tmp_path: Path):
+    """On a hub, where any user could take a port, but not a name in a teacher's folder."""
+    options = (
+        "--behind",
+        "http://127.0.0.1:1/services/wall",
+        "--socket",
+        str(tmp_path / "socket"),
+        "--code",
+        "ourclass",
+    )
+
+    def asked() -> str:
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(str(tmp_path / "socket"))
+            line.sendall(b"GET /services/wall/OURCLASS/state HTTP/1.0\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n")
+            return line.recv(99).decode().splitlines()[0]
+
+    for folder in ("first", "second"):
+        room = Class(tmp_path / folder, *options)
+        assert asked() == "HTTP/1.1 200 OK" and not (tmp_path / "socket").stat().st_mode & 0o022
+        second = subprocess.run(Class.command(1, tmp_path / "third", *options), text=True, capture_output=True)
+        assert (second.returncode, second.stderr) == (1, f"{tmp_path}/socket: another wall is open there\n")
         room.kill()
 
 

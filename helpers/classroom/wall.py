@@ -12,6 +12,7 @@ GET  /teacher               the teacher's page; POST: its buttons
 import argparse
 import asyncio
 import contextlib
+import errno
 import json
 import logging
 import re
@@ -301,11 +302,29 @@ def own_address() -> str:
     return "127.0.0.1"
 
 
+def listener(at: str | tuple[str, int]) -> socket.socket:
+    """At a host and port, or at a path, where an earlier wall may have left its socket."""
+    if isinstance(at, tuple):
+        return socket.create_server(at, backlog=BACKLOG)
+    with socket.socket(socket.AF_UNIX) as another, contextlib.suppress(FileNotFoundError):
+        try:
+            another.connect(at)
+        except ConnectionRefusedError:
+            Path(at).unlink()
+        else:
+            raise OSError(errno.EADDRINUSE, "another wall is open there")
+    line = socket.socket(socket.AF_UNIX)
+    line.bind(at)
+    line.listen(BACKLOG)
+    return line
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make wall", description="A class's predictions, on one page.")
     parser.add_argument("--out", type=Path, default=GRADES, help="the folder of `make grade`; votes go into its wall/")
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--behind", default="", help="a proxy's address for it: https://hub.example.org/services/wall")
+    parser.add_argument("--socket", help="a path instead of the port, in a folder that only you and the proxy can open")
     parser.add_argument("--code", default="", help="the class's code, if not a new one: 4 to 16 letters and digits")
     parser.add_argument("--size", type=int, default=0, help="how many can join: phones and notebooks of the class")
     options = parser.parse_args()
@@ -316,11 +335,12 @@ def main() -> None:
     if options.size < 0:
         parser.error(f"--size is how many can join, not {options.size}")
     try:
-        line = socket.create_server(("127.0.0.1" if options.behind else "", options.port), backlog=BACKLOG)
+        line = listener(options.socket or ("127.0.0.1" if options.behind else "", options.port))
         ballots = Ballots(options.out / FOLDER, options.code.upper(), options.size)
     except OSError as error:
         another = f'port {options.port}: {error.strerror}; `make wall WALLARGS="--port 9000"` takes another'
-        sys.exit(str(error) if isinstance(error, BlockingIOError) else another)
+        why = f"{options.socket}: {error.strerror}" if options.socket else another
+        sys.exit(str(error) if isinstance(error, BlockingIOError) else why)
     logging.basicConfig(handlers=[Terminal()])
     if resource:
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -328,7 +348,8 @@ def main() -> None:
         CrowdedProtocol.most = min(hard, MOST_FILES) // 4  # the others are on their way in or out
     wall, key = Wall(ballots, public, bool(options.behind)), "-".join(re.findall("....", ballots.about("key")))
     alone = host == "127.0.0.1" and not options.behind
-    print(text("wall.txt.j2", wall=wall, port=options.port, key=key, alone=alone), flush=True)
+    own = public if options.socket else f"http://127.0.0.1:{options.port}{wall.root}"
+    print(text("wall.txt.j2", wall=wall, own=own, key=key, alone=alone), flush=True)
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(ballots.connection):
         Server(limited(wall.app, 2, CrowdedProtocol, backlog=BACKLOG, log_config=None)).run(sockets=[line])
 
