@@ -74,9 +74,11 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     count = in_unit(len(predictions), "predictions")
     count += f" and answers to {len(clicked)} quiz{'' if len(clicked) == 1 else 'zes'}" if clicked else ""
     stand = {one.key: _stand(one, cells, in_the_kernel() if path == mine else ()) for one in its_exercises}
+    on_a_hub = "JUPYTERHUB_USER" in os.environ
+    where = "Your teacher collects it there." if on_a_hub else "Hand this file in where your teacher collects them."
     lines = [
-        f"`{made}` is ready: your notebook `{path.name}` as you saved it {_when(path)}, and {count}. Hand this file in "
-        "where your teacher collects them. If you change anything, save the notebook and do this again.",
+        f"`{made}` is ready: your notebook `{path.name}` as you saved it {_when(path)}, and {count}. {where} "
+        "If you change anything, save the notebook and do this again.",
         ", ".join(f"{key}: {how}" for key, (how, _) in stand.items()) + ".",
         *(f"{key}: {note}" for key, (_, note) in stand.items() if note),
     ]
