@@ -1,13 +1,16 @@
 """What root collects from students' homes on a hub: their own zips, and nothing that a link leads to."""
 
+import contextlib
 import os
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from helpers.folders import ROOT
 
+pwd = pytest.importorskip("pwd", reason="a hub's users")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a hub's homes")
 
 
@@ -28,11 +31,41 @@ def test_only_a_students_own_zips_come_in(collect, tmp_path: Path, capsys: pytes
     os.mkfifo(folder / "05_pipe.zip")
     with (folder / "06_large.zip").open("wb") as file:
         file.truncate(collect.LARGEST + 1)
+    (folder / "07_folder.zip").mkdir()
     (folder / "notes.txt").write_bytes(b"")
     assert list(collect.handed_in(str(tmp_path), os.getuid())) == [("02_ada.zip", b"PK", 5)]
     said = capsys.readouterr().out
-    assert [name in said for name in ("03_link", "04_hard", "05_pipe", "06_large", "notes")] == [True] * 4 + [False]
+    assert [name in said for name in ("03_link", "04_hard", "05_pipe", "06_large", "07_folder", "notes")] == [
+        True
+    ] * 5 + [False]
     assert not list(collect.handed_in(str(tmp_path), os.getuid() + 1)), "the home's owner says whose it is"
+
+
+def test_one_lesson_is_collected_at_a_time_and_what_is_withdrawn_is_named(
+    collect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    monkeypatch.setattr(collect, "rights_of", contextlib.nullcontext)
+    (folder := tmp_path / "my_lessons" / "hand-in").mkdir(parents=True)
+    for name in ("02_ada.zip", "05_ada.zip"):
+        (folder / name).write_bytes(b"PK")
+    ada = SimpleNamespace(pw_name="ada", pw_dir=str(tmp_path), pw_uid=os.getuid())
+    (into := tmp_path / "collected" / "02").mkdir(parents=True)
+    assert collect.collect(ada, into, "02") == 1 and os.listdir(into / "ada") == ["02_ada.zip"]
+    (folder / "02_ada.zip").unlink()
+    assert collect.collect(ada, into, "02") == 0 and (into / "ada" / "02_ada.zip").exists()
+    assert capsys.readouterr().out == f"{into}/ada/02_ada.zip isn't handed in any more\n"
+
+
+def test_no_member_of_the_group_keeps_the_others_out(collect, monkeypatch: pytest.MonkeyPatch, capsys):
+    """Neither one without an account, nor one who has the group as the first."""
+    me = pwd.getpwuid(os.getuid())
+    found = SimpleNamespace(gr_mem=["no-such-user", me.pw_name], gr_gid=me.pw_gid)
+    monkeypatch.setattr(collect.grp, "getgrnam", lambda name: found)
+    monkeypatch.setattr(collect.pwd, "getpwall", lambda: [me])
+    assert list(collect.members("zero-copy")) == [me]
+    found.gr_mem = []
+    assert list(collect.members("zero-copy")) == [me]
+    assert "no-such-user is in the group zero-copy, but has no account\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("part", ["my_lessons", "my_lessons/hand-in"])

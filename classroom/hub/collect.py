@@ -1,8 +1,9 @@
-"""Collects, as root, what the students of a class have handed in on this machine: python3 collect.py FOLDER
+"""Collects, as root, what the students of a class have handed in on this machine: python3 collect.py --lesson 02 FOLDER
 
-For each member of the group zero-copy, the zips in ~/my_lessons/hand-in go to FOLDER/NAME, each with the time at which
-it was written. `make grade FROM=FOLDER OUT=GRADES/02` grades them, and `python3 collect.py --give-back GRADES/02` puts
-each student's feedback into ~/my_lessons/feedback/02.html. The home's owner says whose a zip is, and not its name.
+For each member of the group zero-copy, the lesson's zips in ~/my_lessons/hand-in go to FOLDER/NAME, each with the time
+at which it was written. `make grade FROM=FOLDER OUT=GRADES/02` grades them, and `python3 collect.py --give-back
+GRADES/02` puts each student's feedback into ~/my_lessons/feedback/02.html. The home's owner says whose a zip is,
+not its name. What was collected before stays, and is named if it isn't handed in any more.
 
 Students may put anything there. So each home is read with its owner's rights alone: nothing that they couldn't read
 themselves can come in by a link. Links, devices, files of others and files larger than LARGEST are named and left out.
@@ -23,34 +24,39 @@ from pathlib import Path
 
 LARGEST = 10 << 20  # bytes of a zip; a lesson with its outputs has about one MiB
 MOST = 50  # zips in a home
-ZIP = re.compile(r"[0-9]{2}_[\w-]{1,60}\.zip")
+ZIP = re.compile(r"([0-9]{2})_[\w-]{1,60}\.zip")
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe doesn't wait
 
 
-def handed_in(home: str, owner: int) -> Iterator[tuple[str, bytes, int]]:
-    """The name, bytes and time (ns) of each zip in a home. Prints what isn't one."""
+def handed_in(home: str, owner: int, lesson: str = "") -> Iterator[tuple[str, bytes, int]]:
+    """The name, bytes and time (ns) of each zip in a home, or of those of a lesson. Prints what isn't one."""
     folder = os.open(home, FOLDER)
     try:
         for part in ("my_lessons", "hand-in"):
             above, folder = folder, os.open(part, FOLDER, dir_fd=folder)
             os.close(above)
-        for name in sorted(filter(ZIP.fullmatch, os.listdir(folder)))[:MOST]:
+        named = [name for name in sorted(os.listdir(folder)) if (zipped := ZIP.fullmatch(name)) and lesson in zipped[1]]
+        for name in named[:MOST]:
             try:
-                file = os.open(name, FILE, dir_fd=folder)
+                yield name, *own_file(name, folder, owner)
             except OSError as error:
                 print(f"{home}: {name} left out: {error.strerror}")
-                continue
-            with open(file, "rb") as reader:
-                found = os.fstat(file)
-                if not stat.S_ISREG(found.st_mode) or found.st_uid != owner or found.st_nlink > 1:
-                    print(f"{home}: {name} left out: not a file of its own that belongs to the student")
-                elif found.st_size > LARGEST or len(data := reader.read(LARGEST + 1)) > LARGEST:
-                    print(f"{home}: {name} left out: larger than {LARGEST >> 20} MiB")
-                else:
-                    yield name, data, found.st_mtime_ns
+        for name in named[MOST:]:
+            print(f"{home}: {name} left out: more than {MOST}")
     finally:
         os.close(folder)
+
+
+def own_file(name: str, folder: int, owner: int) -> tuple[bytes, int]:
+    """The bytes and time (ns) of a small file of the owner's. OSError for anything else."""
+    with open(os.open(name, FILE, dir_fd=folder), "rb") as reader:
+        found = os.fstat(reader.fileno())
+        if found.st_uid != owner or found.st_nlink > 1 or not stat.S_ISREG(found.st_mode):
+            raise OSError(0, "not a file of its own that belongs to the student")
+        if len(data := reader.read(LARGEST + 1)) > LARGEST:
+            raise OSError(0, f"larger than {LARGEST >> 20} MiB")
+        return data, found.st_mtime_ns
 
 
 @contextmanager
@@ -77,14 +83,31 @@ def put(folder: Path, name: str, data: bytes) -> Path:
         return new.replace(folder / name)
 
 
-def collect(user: pwd.struct_passwd, into: Path) -> int:
+def collect(user: pwd.struct_passwd, into: Path, lesson: str) -> int:
     """Copies what this user has handed in, and returns how many zips there are."""
-    zips = []
+    zips, own = [], into / user.pw_name
     with rights_of(user):
-        zips += handed_in(user.pw_dir, user.pw_uid)
+        zips += handed_in(user.pw_dir, user.pw_uid, lesson)
     for name, data, when in zips:
-        os.utime(put(into / user.pw_name, name, data), ns=(when, when))
+        os.utime(put(own, name, data), ns=(when, when))
+    for name in sorted({path.name for path in own.glob("*.zip")} - {name for name, _, _ in zips}):
+        print(f"{own / name} isn't handed in any more")
     return len(zips)
+
+
+def members(group: str) -> Iterator[pwd.struct_passwd]:
+    """The users in this group, by name. Prints what isn't as it should be."""
+    found = grp.getgrnam(group)
+    by_name = {user.pw_name: user for user in pwd.getpwall() if user.pw_gid == found.gr_gid}
+    for name in sorted({*found.gr_mem, *by_name}):
+        try:
+            user = pwd.getpwnam(name)
+        except KeyError:
+            print(f"{name} is in the group {group}, but has no account")
+            continue
+        if os.path.exists(user.pw_dir) and os.stat(user.pw_dir).st_mode & 0o077:
+            print(f"Others can look into {user.pw_dir}: chmod 700 {user.pw_dir}")
+        yield user
 
 
 def give_back(user: pwd.struct_passwd, graded: Path) -> int:
@@ -100,12 +123,14 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="for what is collected; or with --give-back, what `make grade` wrote")
     parser.add_argument("--give-back", action="store_true", help="put the feedback into the homes")
+    parser.add_argument("--lesson", default="", help="only this lesson's, such as 02")
     parser.add_argument("--group", default="zero-copy", help="whose homes")
     chosen = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("Only root may look into all homes: sudo python3 collect.py FOLDER")
     os.umask(0o077)
     chosen.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for member in sorted(grp.getgrnam(chosen.group).gr_mem):
-        count = (give_back if chosen.give_back else collect)(pwd.getpwnam(member), chosen.folder.resolve())
-        print(f"{member}: {count}")
+    folder = chosen.folder.resolve()
+    for member in members(chosen.group):
+        count = give_back(member, folder) if chosen.give_back else collect(member, folder, chosen.lesson)
+        print(f"{member.pw_name}: {count}")
