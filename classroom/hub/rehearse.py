@@ -1,11 +1,10 @@
 """A class on this machine, rehearsed, as root: `make rehearse STUDENTS=20`.
 
-It installs the hub in a folder of its own beside the real one, makes Unix users, and lets them all do at once what
-students do, through the hub's own pages: log in, start a server, vote on the class's wall, run lessons 01 and 02, check
-an exercise, hand in.
-Then one of them tries what's in tries.toml, and what was handed in is collected and graded. The users go at the end,
-and what a killed rehearsal left goes at the next start. The exit code says whether all claims, verdicts and tries came
-out as they must.
+It installs the hub in a folder of its own beside the real one, with TLS and a name for each student, makes Unix users,
+and lets them all do at once what students do, through the hub's own pages: log in, start a server, vote on the class's
+wall, run lessons, check an exercise, hand in. Then one of them tries what's in tries.toml, what was handed in is
+collected and graded, and all leave. What a killed rehearsal left goes at the next start. The exit code says whether all
+claims, verdicts and tries came out as they must.
 """
 
 import argparse
@@ -14,24 +13,28 @@ import csv
 import grp
 import itertools
 import json
+import math
 import os
 import pwd
 import re
 import secrets
 import shutil
 import socket
+import ssl
 import statistics
 import subprocess
 import sys
 import threading
 import time
 import tomllib
+import traceback
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import matplotlib.pyplot as plt
@@ -45,8 +48,13 @@ from helpers.units import GiB, MiB
 
 HERE = Path(__file__).resolve().parent
 INSTALLED = Path("/srv/zero-copy-rehearsal")
+CERTIFICATE = INSTALLED / "tls/certificate.pem"
 GROUP = "zero-copy-rehearsal"
-LESSONS = ("01", "02")
+DOMAIN = "hub.zero-copy.test"  # a name that nobody has
+HOSTS = Path("/etc/hosts")
+HOMES = Path("/home/students.rehearsal.zero-copy.test")
+NAMES = ("rehearsal", "Rehearsal.Ümit", "rehearsal-with-thirty-two-letter")  # of users, which end with a number
+LESSONS = ("01", "02", "06")
 ASKED = exercise("02.chunks")
 WRONG = next(answer for answer in ASKED.wrong if answer.name == "tail_forgotten")
 VOTE = """
@@ -57,6 +65,7 @@ print(guess.status)
 """
 TRIES = tomllib.loads((HERE / "tries.toml").read_text(encoding="utf-8"))
 REFUSED = ("PermissionError", "HTTPError", "CalledProcessError", "FileNotFoundError", "MemoryError", "BlockingIOError")
+NEW_USER = ("useradd", "--badname", "--create-home", "--base-dir", HOMES, "--key", "HOME_MODE=0700", "--groups", GROUP)
 OWNER = pwd.getpwuid(ROOT.stat().st_uid)  # whose the clone is: that user makes the edition, and grades
 
 AS_OWNER = {
@@ -80,6 +89,7 @@ def clear() -> None:
         subprocess.run(["userdel", "--remove", "--force", name], check=True, capture_output=True)
     subprocess.run(["groupdel", GROUP], check=True)
     Path("/tmp/zero-copy-rehearsal").unlink(missing_ok=True)
+    HOSTS.write_text("".join(line for line in HOSTS.read_text().splitlines(True) if DOMAIN not in line))
 
 
 @contextmanager
@@ -88,10 +98,10 @@ def users(count: int) -> Iterator[dict[pwd.struct_passwd, str]]:
     clear()
     try:
         subprocess.run(["groupadd", GROUP], check=True)
-        made = {f"rehearsal{n:02}": secrets.token_urlsafe() for n in range(1, count + 1)}
+        HOMES.mkdir(mode=0o755, exist_ok=True)
+        made = {f"{NAMES[n % len(NAMES)][:30]}{n:02}": secrets.token_urlsafe() for n in range(count)}
         for name in made:
-            new = ["useradd", "--create-home", "--key", "HOME_MODE=0700", "--groups", GROUP, name]
-            subprocess.run(new, check=True)
+            subprocess.run([*NEW_USER, name], check=True)
         lines = "".join(f"{name}:{password}\n" for name, password in made.items())
         subprocess.run(["chpasswd"], input=lines, text=True, check=True)
         yield {pwd.getpwnam(name): password for name, password in made.items()}
@@ -109,50 +119,99 @@ def as_owner(*command: str | Path) -> str:
     return subprocess.run(command, text=True, stdout=subprocess.PIPE, check=True, **AS_OWNER).stdout
 
 
-@contextmanager
-def hub() -> Iterator[dict[str, str]]:
-    """The real hub, from the real script, on ports of its own: its address and its proxy's."""
+def installed(taken_by: pwd.struct_passwd) -> list[str]:
+    """Installs the hub, where this student has taken what a program of root's might look for in /tmp. Returns what root
+    has left there."""
     as_owner("make", "class")
-    subprocess.run([HERE / "install", BUILD / "class" / "zero-copy-measured.zip", INSTALLED], check=True)
-    at = {name: f"http://127.0.0.1:{free_port()}" for name in ("HUB", "PROXY", "inner")}
-    command = [INSTALLED / "course/.venv/bin/jupyterhub", "-f", INSTALLED / "hub/jupyterhub_config.py",
-               f"--JupyterHub.bind_url={at['HUB']}", f"--JupyterHub.hub_bind_url={at['inner']}",
-               f"--ConfigurableHTTPProxy.api_url={at['PROXY']}",
-               f"--LocalAuthenticator.allowed_groups={GROUP}"]  # fmt: skip
-    (INSTALLED / "hub/hub.sqlite").unlink(missing_ok=True)
-    with (INSTALLED / "hub/log").open("w") as log:
-        process = subprocess.Popen(command, cwd=INSTALLED / "hub", stdout=log, stderr=log, umask=0o077)
-    try:
-        for _ in range(600):
-            try:
-                httpx.get(f"{at['HUB']}/hub/api/").raise_for_status()
-                break
-            except httpx.HTTPError:
-                time.sleep(0.1)
-        yield at
-    finally:
-        process.terminate()
-        process.wait(60)
+    command = [HERE / "install", BUILD / "class/zero-copy-measured.zip", f"https://{DOMAIN}:{free_port()}", INSTALLED]
+    beforehand = TRIES["beforehand"]["script"].format(uid=taken_by.pw_uid)
+    unshared = ["unshare", "--mount", "bash", "-euc", beforehand, "bash", *command]
+    return subprocess.run(unshared, check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()
+
+
+def certified() -> None:
+    """A certificate that only the rehearsal trusts."""
+    CERTIFICATE.parent.mkdir(exist_ok=True)
+    names = f"subjectAltName=DNS:{DOMAIN},DNS:*.{DOMAIN}"
+    key = ["-newkey", "rsa:2048", "-noenc", "-keyout", CERTIFICATE.with_name("key.pem")]
+    made = ["openssl", "req", "-x509", *key, "-subj", "/CN=rehearsal", "-addext", names, "-out", CERTIFICATE]
+    subprocess.run(made, check=True, capture_output=True)
+
+
+def named(users: Iterable[str]) -> None:
+    """Lets this machine find the hub by its names."""
+    program = "import sys; from jupyterhub.utils import subdomain_hook_idna as name; "
+    program += "print(*[name(*one.split(), sys.argv[1]) for one in sys.argv[2:]])"
+    hub = INSTALLED / "course/.venv/bin/python"
+    wanted = [f"{name} {DOMAIN}" for name in users]
+    names = subprocess.check_output([hub, "-c", program, "user", *wanted], text=True)
+    with HOSTS.open("a") as file:
+        file.write(f"127.0.0.1 {DOMAIN} wall--service.{DOMAIN} {names}")
 
 
 @contextmanager
-def wall(at: dict[str, str]) -> Iterator[None]:
-    """The class's wall, started by the owner of the clone. The hub has its page."""
-    public, code = f"{at['HUB']}/services/wall", (INSTALLED / "class-code").read_text().strip()
-    out = BUILD / "rehearsal"
-    at["wall"] = f"{public}/{code}/state"
-    command = [sys.executable, "-B", "-m", "helpers.classroom.wall", "--behind", public, "--code", code, "--out", out]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, **AS_OWNER)
+def running(command: Sequence[str | Path], log: Path, **more: Any) -> Iterator[None]:
+    with log.open("w") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=file, **more)
     try:
         yield
     finally:
         process.terminate()
         process.wait(60)
-        shutil.rmtree(out, ignore_errors=True)
+
+
+@contextmanager
+def hub() -> Iterator[dict[str, str]]:
+    """The installed hub behind nginx, on ports of its own: its address, its proxy's, and where itself listens."""
+    at = {name: f"http://127.0.0.1:{free_port()}" for name in ("outer", "PROXY", "inner")}
+    at["HUB"] = (INSTALLED / "address").read_text().strip()
+    (INSTALLED / "hub/rehearsal.py").write_text(f"""load_subconfig("jupyterhub_config.py")
+c.JupyterHub.bind_url, c.JupyterHub.hub_bind_url = {at["outer"]!r}, {at["inner"]!r}
+c.ConfigurableHTTPProxy.api_url = {at["PROXY"]!r}
+c.LocalAuthenticator.allowed_groups = {{{GROUP!r}}}
+c.Spawner.environment["SSL_CERT_FILE"] = {str(CERTIFICATE)!r}
+""")
+    site = (
+        (HERE / "nginx.conf").read_text().replace("hub.example.org", DOMAIN).replace("/srv/zero-copy", str(INSTALLED))
+    )
+    site = re.sub(r"listen 80;", f"listen 127.0.0.1:{free_port()};", site).replace("http://127.0.0.1:8000", at["outer"])
+    site = site.replace("listen 443 ssl", f"listen {at['HUB'].rpartition(':')[2]} ssl")
+    (INSTALLED / "hub/nginx.conf").write_text(f"""daemon off;
+pid {INSTALLED}/hub/nginx.pid;
+events {{}}
+http {{ access_log off; {site} }}
+""")
+    (INSTALLED / "hub/hub.sqlite").unlink(missing_ok=True)
+    nginx = ["nginx", "-e", "stderr", "-c", INSTALLED / "hub/nginx.conf"]
+    command = [INSTALLED / "course/.venv/bin/jupyterhub", "-f", "rehearsal.py"]
+    trusting = ssl.create_default_context(cafile=CERTIFICATE)
+    with (
+        running(nginx, INSTALLED / "hub/nginx.log"),
+        running(command, INSTALLED / "hub/log", cwd=INSTALLED / "hub", umask=0o077),
+    ):
+        for _ in range(600):
+            try:
+                httpx.get(f"{at['HUB']}/hub/api/", verify=trusting).raise_for_status()
+                break
+            except httpx.HTTPError:
+                time.sleep(0.1)
+        yield at
+
+
+@contextmanager
+def wall(at: dict[str, str]) -> Iterator[None]:
+    """The class's wall, started by the owner of the clone. The hub has its page."""
+    os.chown(INSTALLED / "wall", OWNER.pw_uid, OWNER.pw_gid)  # who is a teacher, here
+    at["wall"] = f"{(INSTALLED / 'class').read_text().strip()}/state"
+    options = (INSTALLED / "wall-arguments").read_text().split()
+    command = [sys.executable, "-B", "-m", "helpers.classroom.wall", *options, "--out", out := BUILD / "rehearsal"]
+    with running(command, Path(os.devnull), **AS_OWNER):
+        yield
+    shutil.rmtree(out, ignore_errors=True)
 
 
 # --- a student --------------------------------------------------------------------------------------------------
-@dataclass
+@dataclass(eq=False)
 class Student:
     user: pwd.struct_passwd
     password: str
@@ -163,45 +222,55 @@ class Student:
     wrong: list[str] = field(default_factory=list)  # what didn't come out as it must
 
     def __post_init__(self) -> None:
-        self.name, self.own = self.user.pw_name, f"/user/{self.user.pw_name}"
-        self.deserves = "right" if self.right else "not yet"
-        self.web = httpx.AsyncClient(base_url=self.hub, follow_redirects=True, timeout=300)
+        self.name, self.deserves = self.user.pw_name, "right" if self.right else "not yet"
+        trusting = ssl.create_default_context(cafile=CERTIFICATE)
+        self.web = httpx.AsyncClient(base_url=self.hub, follow_redirects=True, timeout=300, verify=trusting)
 
     async def log_in(self) -> None:
         """As a browser does: the form, then the page on which one waits for the server."""
         began = time.monotonic()
-        await self.web.get("/hub/login")
-        form = {"username": self.name, "password": self.password, "_xsrf": self._cookies("/hub/")["_xsrf"]}
-        (await self.web.post("/hub/login?next=%2Fhub%2Fspawn", data=form)).raise_for_status()
-        while True:
-            page = await self.web.get(f"{self.own}/lab")
-            if page.is_success and page.url.path.startswith(f"{self.own}/lab"):
-                break
-            await asyncio.sleep(0.5)
+        self.server = str(await self.started())
+        if httpx.URL(self.server).host == DOMAIN:
+            self.wrong.append("the server has the hub's own name")
         self.seconds["server"] = time.monotonic() - began
         await self.opened("00_start_here.ipynb")
         await self.run("1 + 1")
         self.seconds["kernel"] = time.monotonic() - began
         await self.closed()
 
-    def _cookies(self, path: str) -> dict[str, str]:
-        nearest_last = sorted(self.web.cookies.jar, key=lambda one: len(one.path))
-        return {one.name: one.value for one in nearest_last if path.startswith(one.path)}
+    async def started(self) -> httpx.URL:
+        """Where the server is, below whose address all else is."""
+        (await self.form(self.password)).raise_for_status()
+        while True:
+            page = await self.web.get("/hub/user-redirect/lab")
+            if page.is_success and page.url.path.startswith("/user/"):
+                return page.url.join("./")
+            await asyncio.sleep(0.5)
+
+    async def form(self, password: str) -> httpx.Response:
+        await self.web.get("/hub/login")
+        form = {"username": self.name, "password": password, "_xsrf": self.xsrf("/hub/login")}
+        return await self.web.post("/hub/login?next=%2Fhub%2Fspawn", data=form)
+
+    def cookies(self, url: str) -> str:
+        return self.web.build_request("GET", url).headers["Cookie"]
+
+    def xsrf(self, url: str) -> str:
+        return re.search("_xsrf=([^;]+)", self.cookies(url))[1].strip('"')
 
     async def api(self, method: str, at: str, content: Any = None) -> Any:
-        headers = {"X-XSRFToken": self._cookies(f"{self.own}/")["_xsrf"]}
-        answer = await self.web.request(method, f"{self.own}/api/{at}", json=content, headers=headers)
+        url = f"{self.server}api/{at}"
+        answer = await self.web.request(method, url, json=content, headers={"X-XSRFToken": self.xsrf(url)})
         answer.raise_for_status()
         return answer.json() if answer.content else None
 
     async def opened(self, notebook: str) -> None:
         wanted = {"path": notebook, "name": notebook, "type": "notebook", "kernel": {"name": "python3"}}
         self.session = await self.api("POST", "sessions", wanted)
-        kernel = self.session["kernel"]["id"]
-        address = f"ws{self.hub.removeprefix('http')}{self.own}/api/kernels/{kernel}/channels"
-        cookies = self._cookies(f"{self.own}/")
-        headers = {"Cookie": "; ".join(map("=".join, cookies.items())), "X-XSRFToken": cookies["_xsrf"]}
-        self.socket = await websocket_connect(HTTPRequest(address, headers=headers), max_message_size=200 * MiB)
+        url = f"{self.server}api/kernels/{self.session['kernel']['id']}/channels"
+        headers = {"Cookie": self.cookies(url), "X-XSRFToken": self.xsrf(url), "Origin": url[: url.index("/user/")]}
+        address = HTTPRequest(f"ws{url.removeprefix('http')}", headers=headers, ca_certs=str(CERTIFICATE))
+        self.socket = await websocket_connect(address, max_message_size=200 * MiB)
 
     async def closed(self) -> None:
         self.socket.close()
@@ -263,6 +332,22 @@ class Student:
             self.wrong += [f"hand_in: {error}"] if error else []
         await self.closed()
 
+    async def takes_port(self, other: "Student") -> str:
+        """Listens at all ports of servers but three, and at those as soon as the other's server starts. Returns what
+        the other sees of it: "" if it's nothing."""
+        await self.opened("00_start_here.ipynb")
+        hub = f"{self.hub}/hub/api/users/{quote(other.name)}/server"
+        headers = {"X-XSRFToken": other.xsrf(hub)}
+        (await other.web.delete(hub, headers=headers)).raise_for_status()
+        _, error = await self.run(f"{TRIES['before']}OTHER = pwd.getpwnam({other.name!r})\n{TRIES['port']['before']}")
+        assert not error, error
+        answer, _ = await asyncio.gather(other.web.get("/hub/spawn"), self.run(TRIES["port"]["code"]))
+        shown = await other.web.get("/hub/user-redirect/lab")
+        await self.run(TRIES["port"]["after"])
+        self.socket.close()
+        other.server = str(await other.started())
+        return "a page of another's" if "got" in answer.text + shown.text else ""
+
     async def tries(self, about: dict[str, str], other: pwd.struct_passwd) -> dict[str, str]:
         """What each try got: "" if it was refused."""
         await self.opened("00_start_here.ipynb")
@@ -275,6 +360,16 @@ class Student:
             found[name] = shown.partition("got:")[2].strip() or (error if not error.startswith(REFUSED) else "")
         self.socket.close()
         return found
+
+    async def leaves_traces(self) -> dict[str, str]:
+        """What only `leave` finds, and a token."""
+        await self.opened("00_start_here.ipynb")
+        _, error = await self.run(TRIES["traces"]["code"])
+        url = f"{self.hub}/hub/api/users/{quote(self.name)}/tokens"
+        answer = await self.web.post(url, headers={"X-XSRFToken": self.xsrf(url)}, json={"note": "for later"})
+        self.token = answer.json().get("token", "")
+        self.socket.close()
+        return {"traces": error}
 
 
 # --- what it costs, and how it ends -----------------------------------------------------------------------------
@@ -290,7 +385,7 @@ class Memory(threading.Thread):
         self.phases[name] = time.monotonic() - self.began
 
     def until(self, phase: str) -> list[dict[int, int]]:
-        return [row for at, row in self.rows if at < self.phases[phase]]
+        return [row for at, row in self.rows if at < self.phases.get(phase, math.inf)]
 
     def run(self) -> None:
         while True:
@@ -310,29 +405,55 @@ def used(folder: Path) -> int:
     return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*"))
 
 
+async def together(memory: Memory, phase: str, doing: dict[Student, Coroutine]) -> None:
+    """A phase. What goes wrong for one student is found with that one."""
+    memory.phase(phase)
+    ended = await asyncio.gather(*doing.values(), return_exceptions=True)
+    for student, error in zip(doing, ended, strict=True):
+        if error:
+            student.wrong.append(f"{phase}: {error!r}")
+
+
 async def class_of(students: list[Student], at: dict[str, str], memory: Memory) -> dict[str, str]:
     """All that the students do, each phase together. Returns what the first one's tries got."""
-    memory.phase("log in")
-    await asyncio.gather(*(student.log_in() for student in students))
+    await together(memory, "log in", {student: student.log_in() for student in students})
     for number in LESSONS:
-        memory.phase(f"lesson {number}")
-        await asyncio.gather(*(student.lesson(number) for student in students))
-    voters = httpx.get(at["wall"]).json()["joined"]
+        await together(memory, f"lesson {number}", {student: student.lesson(number) for student in students})
+    voters = (await students[0].web.get(at["wall"])).json()["joined"]
     if voters != len(students):
         students[0].wrong.append(f"the wall has {voters} voters, not {len(students)}")
     memory.phase("idle")
     await asyncio.sleep(10)
     memory.phase("tries")
     about = at | {"COURSE": str(INSTALLED / "course")}
-    return await students[0].tries(about, students[1].user)
+    first, other, *_ = students
+    return {
+        "slow-the-log-in": await slowed(first, other),
+        "take-another-s-port": await first.takes_port(other),
+        **await first.tries(about, other.user),
+        **await first.leaves_traces(),
+    }
+
+
+async def slowed(first: Student, other: Student) -> str:
+    """Twenty wrong passwords at once for one name must not hold up another's log-in."""
+    tries = [asyncio.create_task(Student(first.user, "", first.hub, True).form("wrong")) for _ in range(20)]
+    await asyncio.sleep(1)
+    began = time.monotonic()
+    await Student(other.user, "", other.hub, True).form(other.password)
+    took = time.monotonic() - began
+    await asyncio.wait(tries)
+    all_took = time.monotonic() - began
+    return f"a log-in took {took:.0f} of {all_took:.0f} s" if took > all_took / 3 else ""
 
 
 def graded(students: list[Student], report: Path) -> None:
     """Collects, grades and gives back, and adds to each student's `wrong` what didn't come out as it must."""
     collected, grades = report / "collected", report / "grades"
-    subprocess.run([sys.executable, INSTALLED / "hub/collect.py", collected, "--group", GROUP], check=True)
+    collect = [sys.executable, INSTALLED / "hub/collect.py", "--group", GROUP]
+    subprocess.run([*collect, "--lesson", "02", collected], check=True)
     for student in students:
-        own = [f"02_{student.name}.zip"]
+        own = ["02_" + re.sub(r"[^\w-]", "-", student.name) + ".zip"]
         if (there := os.listdir(collected / student.name)) != own:
             student.wrong.append(f"collected: {there}, not {own}")
     for path in (report, collected, *collected.rglob("*")):
@@ -340,12 +461,23 @@ def graded(students: list[Student], report: Path) -> None:
     as_owner(sys.executable, "-B", "-m", "helpers.classroom.grade", collected, "--out", grades)
     with (grades / "gradebook.csv").open(encoding="utf-8-sig") as file:
         outcomes = {row["student"]: row["outcome"] for row in csv.DictReader(file) if row["exercise"] == ASKED.key}
-    subprocess.run([sys.executable, INSTALLED / "hub/collect.py", grades, "--give-back", "--group", GROUP], check=True)
+    subprocess.run([*collect, "--give-back", grades], check=True)
     for student in students:
-        if outcomes[student.name] != student.deserves:
-            student.wrong.append(f"graded: {outcomes[student.name]}, not {student.deserves}")
+        if (graded := outcomes.get(student.name)) != student.deserves:
+            student.wrong.append(f"graded: {graded}, not {student.deserves}")
         if not Path(student.user.pw_dir, "my_lessons/feedback/grades.html").is_file():
             student.wrong.append("no feedback")
+
+
+def has_left(student: Student, at: dict[str, str]) -> None:
+    """Makes a student leave, who has left behind all that one can."""
+    leave = [sys.executable, INSTALLED / "hub/leave.py", student.name, "--group", GROUP, "--hub", at["inner"]]
+    done = subprocess.run(leave, text=True, capture_output=True)
+    if done.returncode:
+        student.wrong.append(f"leave: {done.stdout}{done.stderr}")
+    token = {"Authorization": f"token {student.token}"}
+    if (status := httpx.get(f"{at['inner']}/hub/api/user", headers=token).status_code) != 403:
+        student.wrong.append(f"the token of a student who has left gets {status}")
 
 
 def spread(numbers: Sequence[float]) -> dict[str, float]:
@@ -354,8 +486,10 @@ def spread(numbers: Sequence[float]) -> dict[str, float]:
 
 def told(students: list[Student], got: dict[str, str], memory: Memory) -> dict[str, Any]:
     """What the rehearsal found."""
-    tries = TRIES["try"]
-    seconds = {name: spread([student.seconds[name] for student in students]) for name in students[0].seconds}
+    limits = {name: one["limit"] for name, one in TRIES["try"].items() if "limit" in one}
+    seconds = {
+        name: spread([student.seconds.get(name, math.nan) for student in students]) for name in students[0].seconds
+    }
     rows = memory.until("tries")
     return {
         "machine": f"{os.cpu_count()} cores, {psutil.virtual_memory().total / GiB:.0f} GiB, Linux {os.uname().release}",
@@ -367,9 +501,9 @@ def told(students: list[Student], got: dict[str, str], memory: Memory) -> dict[s
         "MiB on the disk of a student": spread([used(Path(student.user.pw_dir)) / MiB for student in students]),
         "claims": dict(sum((student.claims for student in students), Counter())),
         "wrong": {student.name: student.wrong for student in students if student.wrong},
-        "contained": [name for name in tries if not got[name]],
-        "for want of a limit": {name: tries[name]["limit"] for name in tries if got[name] and "limit" in tries[name]},
-        "not contained": {name: got[name] for name in tries if got[name] and "limit" not in tries[name]},
+        "contained": [name for name in got if not got[name]],
+        "for want of a limit": {name: why for name, why in limits.items() if got.get(name)},
+        "not contained": {name: what for name, what in got.items() if what and name not in limits},
     }
 
 
@@ -395,16 +529,28 @@ def main() -> None:
     count = parser.parse_args().students
     if os.geteuid() or not OWNER.pw_uid or not 2 <= count <= 99:
         sys.exit("As root, in a clone that isn't root's, and with 2 to 99 students: sudo make rehearse STUDENTS=20")
+    if missing := [name for name in ("bwrap", "nginx", "openssl") if not shutil.which(name)]:
+        sys.exit(f"Missing: {', '.join(missing)}. On Debian: apt install bubblewrap nginx openssl")
     report = INSTALLED / "report"
-    with users(count) as found, hub() as at, wall(at):
+    with users(count) as found:
+        left_in_tmp = installed(taken_by=next(iter(found)))
+        certified()
+        named(user.pw_name for user in found)
         shutil.rmtree(report, ignore_errors=True)
         report.mkdir(parents=True)
-        students = [Student(*who, at["HUB"], right=number % 3 > 0) for number, who in enumerate(found.items())]
-        (memory := Memory([user.pw_uid for user in found])).start()
-        got = asyncio.run(class_of(students, at, memory))
-        graded(students, report)
-        outcome = told(students, got, memory)
-        drawn(memory, report / "memory.png")
+        with hub() as at, wall(at):
+            students = [Student(*who, at["HUB"], right=number % 3 > 0) for number, who in enumerate(found.items())]
+            (memory := Memory([user.pw_uid for user in found])).start()
+            got = {"find-a-name-of-root-s-in-tmp": ", ".join(left_in_tmp)}
+            try:
+                got |= asyncio.run(class_of(students, at, memory))
+                graded(students, report)
+                has_left(students[0], at)
+            except Exception as error:  # and there is a report all the same
+                students[0].wrong.append(repr(error))
+                traceback.print_exc()
+            outcome = told(students, got, memory)
+            drawn(memory, report / "memory.png")
     (report / "report.json").write_text(text := json.dumps(outcome, indent=1))
     print(text, f"This, the picture and the grades are in {report}.", sep="\n")
     if wrong := outcome["wrong"] | outcome["not contained"]:

@@ -1,0 +1,117 @@
+"""Ends all that a student has on this machine, as root: python3 leave.py NAME
+
+First the log-in, so that nothing new begins; then the hub's server, tokens and user; jobs, processes, sockets, shared
+memory and files; last the account with its home. Then it looks whether anything is left. Only members of the group
+zero-copy can be made to leave. What you have collected and graded lies elsewhere: `make forget` deletes that.
+"""
+
+import argparse
+import grp
+import os
+import pwd
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+TOKEN = Path(__file__).resolve().parent / "leave-token"  # of the hub, to which this is a service
+ELSEWHERE = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/var/spool", "/var/mail")  # where users can have files
+WAIT_S = 60
+
+
+def asked(hub: str, method: str, name: str) -> int:
+    """The hub's answer about this user: 404 if there is none."""
+    url = f"{hub}/hub/api/users/{quote(name, safe='')}"
+    headers = {"Authorization": f"token {TOKEN.read_text().strip()}"}
+    try:
+        with urlopen(Request(url, headers=headers, method=method), timeout=WAIT_S) as answer:
+            return answer.status
+    except HTTPError as error:
+        return error.code
+
+
+def processes(uid: int) -> list[int]:
+    """Those that run as this user, or can do so again."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended
+            rows = dict(row.split(":\t", 1) for row in (process / "status").read_text().splitlines() if ":\t" in row)
+            if str(uid) in rows["Uid"].split() and not rows["State"].startswith("Z"):
+                found.append(int(process.name))
+    return found
+
+
+def files(uid: int, *what: str) -> list[str]:
+    """A user's files outside of the home. With "-delete", it deletes them."""
+    command = ["find", *filter(os.path.isdir, ELSEWHERE), "-depth", "-uid", str(uid), "-print", *what]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, errors="replace").stdout.splitlines()
+
+
+def shared_memory(uid: int) -> list[list[str]]:
+    """The arguments of ipcrm for each object of System V that is a user's."""
+    found = []
+    for kind in ("shm", "sem", "msg"):
+        head, *rows = (line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines())
+        owners = [head.index("uid"), head.index("cuid")]
+        found += [[f"--{kind}-id" if kind != "msg" else "--queue-id", row[1]] for row in rows
+                  if str(uid) in [row[n] for n in owners]]  # fmt: skip
+    return found
+
+
+def left(user: pwd.struct_passwd, hub: str) -> Iterator[str]:
+    """What is still there, in words."""
+    with suppress(KeyError):
+        yield f"the account {pwd.getpwnam(user.pw_name).pw_name}"
+    yield from (f"process {pid}" for pid in processes(user.pw_uid))
+    yield from files(user.pw_uid)
+    yield from (" ".join(one) for one in shared_memory(user.pw_uid))
+    if os.path.lexists(user.pw_dir):
+        yield user.pw_dir
+    if (status := asked(hub, "GET", user.pw_name)) != 404:
+        yield f"the hub's user ({status})"
+
+
+def leave(user: pwd.struct_passwd, group: str, hub: str) -> None:
+    name, uid = user.pw_name, user.pw_uid
+    subprocess.run(["usermod", "--lock", "--expiredate", "1", name], check=True)  # no password, no job of cron's
+    subprocess.run(["gpasswd", "--delete", name, group], check=True, stdout=subprocess.DEVNULL)
+    until = time.monotonic() + WAIT_S
+    while asked(hub, "DELETE", name) != 404 and time.monotonic() < until:  # it ends the server first
+        time.sleep(1)
+    while (alive := processes(uid)) and time.monotonic() < until:
+        for pid in alive:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.1)
+    files(uid, "-delete")
+    for one in shared_memory(uid):
+        subprocess.run(["ipcrm", *one])
+    subprocess.run(["userdel", "--remove", name], stderr=subprocess.DEVNULL)  # what it can't do is seen below
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name")
+    parser.add_argument("--group", default="zero-copy", help="which the student is in")
+    parser.add_argument("--hub", default="http://127.0.0.1:8081", help="where the hub itself listens")
+    chosen = parser.parse_args()
+    if os.geteuid() != 0:
+        sys.exit("Only root may end an account: sudo python3 leave.py NAME")
+    if chosen.name not in grp.getgrnam(chosen.group).gr_mem:
+        sys.exit(f"{chosen.name} isn't in the group {chosen.group}. Is that the right name?")
+    try:
+        asked(chosen.hub, "GET", chosen.name)
+    except URLError as error:
+        sys.exit(
+            f"The hub doesn't answer at {chosen.hub} ({error.reason}). Start it first: it has to forget its tokens."
+        )
+    leave(user := pwd.getpwnam(chosen.name), chosen.group, chosen.hub)
+    if rest := list(left(user, chosen.hub)):
+        sys.exit("\n".join([f"Not all of {chosen.name} is gone. There is still:", *rest]))
+    print(f"{chosen.name} has left: no account, home, process, token or file of theirs is on this machine.")
