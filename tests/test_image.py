@@ -15,11 +15,13 @@ import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_notebook
 from test_environment import locked
+from test_versions import UV, run
 
 from helpers.folders import ROOT
 
 IMAGE = ROOT / "classroom/image"
-VALUES = yaml.safe_load((IMAGE / "values.yaml").read_text(encoding="utf-8"))
+TEXT = (IMAGE / "values.yaml").read_text(encoding="utf-8")
+VALUES = yaml.safe_load(TEXT)
 CONTAINER = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
 unix = pytest.mark.skipif(os.name == "nt", reason="a script for sh")
 
@@ -27,20 +29,27 @@ unix = pytest.mark.skipif(os.name == "nt", reason="a script for sh")
 def faults(name: str, of: dict) -> list[str]:
     """What its schema (tests/schemas/README.md) has against it."""
     schema = json.loads((ROOT / f"tests/schemas/{name}.json").read_text(encoding="utf-8"))
-    found = jsonschema.validators.validator_for(schema)(schema).iter_errors(of)
-    return [f"{'.'.join(map(str, error.absolute_path))}: {error.message}" for error in found]
+    return list(map(str, jsonschema.validators.validator_for(schema)(schema).iter_errors(of)))
 
 
 def test_values_fit_the_schema_of_the_chart():
     assert faults("zero-to-jupyterhub", VALUES) == []
-    misspelt = VALUES | {"singleuser": VALUES["singleuser"] | {"memory": {"limits": "2G"}}}
-    assert len(faults("zero-to-jupyterhub", misspelt)) == 1
+    assert len(faults("zero-to-jupyterhub", {"singleuser": {"memory": {"limits": "2G"}}})) == 1
+
+
+@pytest.mark.slow
+@unix
+def test_the_values_let_in_whom_they_should(tmp_path: Path):
+    """A JupyterHub with their configuration: launches.py tries to get in."""
+    run(UV, "pip", "install", "-q", "--python", sys.executable, "--require-hashes", "--no-deps", "--target", tmp_path,
+        "-r", "tests/launches.lock", capture_output=False, check=True)  # fmt: skip
+    subprocess.check_call([sys.executable, ROOT / "tests/launches.py"], cwd=tmp_path, env={"PYTHONPATH": "."})
 
 
 def test_the_image_has_what_the_values_ask_for():
     (version,) = locked("classroom/image/requirements.lock")["jupyterhub"]
-    named = re.search(r"whose JupyterHub is (\d+\.\d+)", (IMAGE / "values.yaml").read_text(encoding="utf-8"))
-    assert version.startswith(f"{named[1]}.")
+    assert f"JupyterHub is {version.rpartition('.')[0]}." in TEXT
+    assert all((IMAGE / path).exists() for path in re.findall(r"[\w./]+\.(?:md|py)\b", TEXT))
     recipe = (IMAGE / "Containerfile").read_text(encoding="utf-8")
     assert f'CMD ["{VALUES["singleuser"]["cmd"][0]}"]' in recipe and "--create-home jovyan" in recipe
 
@@ -78,8 +87,7 @@ def test_binder_s_own_builder_takes_our_python_and_files(tmp_path: Path):
     pytest.importorskip("repo2docker", reason="only `make test-libraries ROWS=others` has it")
     for name in ("environment.yml", "postBuild", "start"):
         shutil.copy(ROOT / name, tmp_path)
-    command = [sys.executable, "-m", "repo2docker", "--no-build", "--debug", tmp_path]
-    done = subprocess.run(command, text=True, capture_output=True)
+    done = run(sys.executable, "-m", "repo2docker", "--no-build", "--debug", tmp_path)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     python = re.search(r"- python=(\S+)", (ROOT / "environment.yml").read_text(encoding="utf-8"))[1]
@@ -92,7 +100,7 @@ def test_hadolint_finds_nothing():
     hadolint = Path(sysconfig.get_path("scripts"), "hadolint")
     if not hadolint.exists():
         pytest.skip("only `make test-libraries ROWS=others` has it")
-    done = subprocess.run([hadolint, IMAGE / "Containerfile"], text=True, capture_output=True)
+    done = run(hadolint, IMAGE / "Containerfile")
     assert (done.returncode, done.stdout) == (0, "")
 
 
@@ -101,17 +109,18 @@ def test_hadolint_finds_nothing():
     "verdicts, red", [(["differs", "holds"], False), (["differs"] * 3, True), (["recorded"] * 3, True)]
 )
 def test_a_lesson_whose_claims_differ_has_three_tries(tmp_path: Path, verdicts: list[str], red: bool):
+    left = tmp_path / "left"
     source = f"""from pathlib import Path
 from IPython.display import HTML
-left = Path({str(tmp_path / "left")!r})
+left = Path({str(left)!r})
 verdict, *rest = left.read_text().split()
 left.write_text(" ".join(rest))
 HTML(f'<div class="zc-claim" data-verdict="{{verdict}}"><dl><dt>Said</dt> <dd>so</dd></dl></div>')"""
-    (tmp_path / "left").write_text(" ".join(verdicts))
+    left.write_text(" ".join(verdicts))
     (tmp_path / "work").mkdir()
     nbformat.write(new_notebook(cells=[new_code_cell(source, id="a-claim")]), tmp_path / "work" / "99_try.ipynb")
     environment = os.environ | {"ZERO_COPY_WORK": str(tmp_path / "work"), "ZERO_COPY_STATE": str(tmp_path / "state")}
     program = (IMAGE / "run_lessons.py").read_text(encoding="utf-8")
     ended = subprocess.run([sys.executable, "-", "99"], input=program, env=environment, capture_output=True, text=True)
-    assert (ended.returncode, not (tmp_path / "left").read_text()) == (int(red), True), ended.stderr
+    assert (ended.returncode, not left.read_text()) == (int(red), True), ended.stderr
     assert ended.stdout.count("99, cell a-claim: Said so") == verdicts.count("differs")
