@@ -69,14 +69,18 @@ c.ConfigurableHTTPProxy.pid_file = str(hub / "proxy.pid")
 c.ConfigurableHTTPProxy.command = [str(node), str(hub / "node_modules/.bin/configurable-http-proxy")]
 
 
-def listeners(port):
-    """The numbers of the users whose programs listen at this port."""
+def listeners():
+    """The numbers of the users whose programs listen, by port."""
     rows = [row.split() for name in ("tcp", "tcp6") for row in Path("/proc/net", name).read_text().splitlines()]
-    return {int(row[7]) for row in rows if row[3] == "0A" and row[1].endswith(f":{port:04X}")}
+    found = defaultdict(set)
+    for _, local, _, state, _, _, _, user, *_ in rows:
+        if state == "0A":
+            found[int(local.rpartition(":")[2], 16)].add(int(user))
+    return found
 
 
 def free_port():
-    return next(port for port in random.sample(PORTS, len(PORTS)) if not listeners(port))
+    return random.choice([*set(PORTS) - listeners().keys()])
 
 
 class OwnPorts(ConfigurableHTTPProxy):
@@ -85,7 +89,7 @@ class OwnPorts(ConfigurableHTTPProxy):
 
     async def add_user(self, user, server_name=""):
         spawner = user.spawners[server_name]
-        if listeners(spawner.server.port) == {pwd.getpwnam(user.name).pw_uid}:
+        if listeners()[spawner.server.port] == {pwd.getpwnam(user.name).pw_uid}:
             await super().add_user(user, server_name)
         elif spawner.pending:
             raise PermissionError(f"another's program listens at port {spawner.server.port}, of {user.name}")

@@ -53,14 +53,13 @@ def files(uid: int, *what: str) -> list[str]:
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, errors="replace").stdout.splitlines()
 
 
-def shared_memory(uid: int) -> list[list[str]]:
+def shared_memory(uid: int) -> list[tuple[str, str]]:
     """The arguments of ipcrm for each object of System V that is a user's."""
     found = []
-    for kind in ("shm", "sem", "msg"):
+    for kind, option in (("shm", "-m"), ("sem", "-s"), ("msg", "-q")):
         head, *rows = (line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines())
         owners = [head.index("uid"), head.index("cuid")]
-        found += [[f"--{kind}-id" if kind != "msg" else "--queue-id", row[1]] for row in rows
-                  if str(uid) in [row[n] for n in owners]]  # fmt: skip
+        found += [(option, row[1]) for row in rows if str(uid) in [row[n] for n in owners]]
     return found
 
 
@@ -70,7 +69,7 @@ def left(user: pwd.struct_passwd, hub: str) -> Iterator[str]:
         yield f"the account {pwd.getpwnam(user.pw_name).pw_name}"
     yield from (f"process {pid}" for pid in processes(user.pw_uid))
     yield from files(user.pw_uid)
-    yield from (" ".join(one) for one in shared_memory(user.pw_uid))
+    yield from (f"ipcrm {option} {number}" for option, number in shared_memory(user.pw_uid))
     if os.path.lexists(user.pw_dir):
         yield user.pw_dir
     if (status := asked(hub, "GET", user.pw_name)) != 404:
