@@ -341,12 +341,15 @@ class Student:
         (await other.web.delete(hub, headers=headers)).raise_for_status()
         _, error = await self.run(f"{TRIES['before']}OTHER = pwd.getpwnam({other.name!r})\n{TRIES['port']['before']}")
         assert not error, error
-        answer, _ = await asyncio.gather(other.web.get("/hub/spawn"), self.run(TRIES["port"]["code"]))
+        answer, (_, error) = await asyncio.gather(other.web.get("/hub/spawn"), self.run(TRIES["port"]["code"]))
         shown = await other.web.get("/hub/user-redirect/lab")
+        assert not error, error
         await self.run(TRIES["port"]["after"])
         self.socket.close()
+        if "got:" in answer.text + shown.text:
+            return "a page of another's"
         other.server = str(await other.started())
-        return "a page of another's" if "got" in answer.text + shown.text else ""
+        return ""
 
     async def tries(self, about: dict[str, str], other: pwd.struct_passwd) -> dict[str, str]:
         """What each try got: "" if it was refused."""
