@@ -367,7 +367,7 @@ class Student:
     async def leaves_traces(self) -> dict[str, str]:
         """What only `leave` finds, and a token."""
         await self.opened("00_start_here.ipynb")
-        _, error = await self.run(TRIES["traces"]["code"])
+        _, error = await self.run(TRIES["before"] + TRIES["traces"]["code"])
         url = f"{self.hub}/hub/api/users/{quote(self.name)}/tokens"
         answer = await self.web.post(url, headers={"X-XSRFToken": self.xsrf(url)}, json={"note": "for later"})
         self.token = answer.json().get("token", "")
