@@ -29,7 +29,7 @@ def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]
     )
     body = "".join(
         f'<tr><th scope="row"{sides[0]}>{escape(first)}</th>'
-        + "".join(f"<td{side}>{escape(cell)}</td>" for cell, side in zip(rest, sides[1:], strict=True))
+        + "".join(f"<td{side}>{_kept(cell)}</td>" for cell, side in zip(rest, sides[1:], strict=True))
         + "</tr>"
         for first, *rest in rows
     )
@@ -37,6 +37,11 @@ def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]
         f'<table class="zc-table"><caption>{escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
+
+
+def _kept(cell: str) -> str:
+    """Escaped, and a figure at its beginning stays in a line with its unit."""
+    return escape(cell).replace(" ", "&nbsp;", cell[:1].isdigit())
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
