@@ -9,7 +9,6 @@ import argparse
 import grp
 import os
 import pwd
-import signal
 import subprocess
 import sys
 import time
@@ -83,10 +82,8 @@ def leave(user: pwd.struct_passwd, group: str, hub: str) -> None:
     until = time.monotonic() + WAIT_S
     while asked(hub, "DELETE", name) != 404 and time.monotonic() < until:  # it ends the server first
         time.sleep(1)
-    while (alive := processes(uid)) and time.monotonic() < until:
-        for pid in alive:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+    while processes(uid) and time.monotonic() < until:  # all at once, also those that fork all the time
+        subprocess.run(["sh", "-c", "kill -KILL -1"], user=uid, group=user.pw_gid, extra_groups=[])
         time.sleep(0.1)
     files(uid, "-delete")
     for one in shared_memory(uid):
