@@ -82,9 +82,10 @@ def leave(user: pwd.struct_passwd, group: str, hub: str) -> None:
     until = time.monotonic() + WAIT_S
     while asked(hub, "DELETE", name) != 404 and time.monotonic() < until:  # it ends the server first
         time.sleep(1)
-    while processes(uid) and time.monotonic() < until:  # all at once, also those that fork all the time
+    alive = True
+    while alive and time.monotonic() < until:  # all at once: a look at /proc doesn't find those that fork all the time
         subprocess.run(["sh", "-c", "kill -KILL -1"], user=uid, group=user.pw_gid, extra_groups=[])
-        time.sleep(0.1)
+        alive = processes(uid)
     files(uid, "-delete")
     for one in shared_memory(uid):
         subprocess.run(["ipcrm", *one])
