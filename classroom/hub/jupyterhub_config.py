@@ -4,6 +4,7 @@ import asyncio
 import os
 import pwd
 import random
+import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -23,6 +24,7 @@ address = (root / "address").read_text().strip()  # "https://hub.example.org"; "
 wall = urlsplit((root / "class").read_text().strip())  # where students vote, if a teacher has started it
 with_systemd = Path("/run/systemd/system").is_dir()
 RUN = Path("/run/zero-copy")
+LIMITS = {"TasksMax": "500", "MemorySwapMax": "0"}  # and two more below, for a server and for all else of a student's
 PORTS = range(20000, 30000)  # of servers: below those that the kernel gives to whoever asks for any
 
 
@@ -115,6 +117,10 @@ def prepare(spawner):
     own.mkdir(mode=0o700, exist_ok=True)
     os.chown(own, user.pw_uid, user.pw_gid)
     spawner.environment["JUPYTER_RUNTIME_DIR"] = str(own)
+    if with_systemd:  # what a student starts by ssh, or by `systemd-run --user`
+        limits = LIMITS | {"MemoryMax": spawner.mem_limit, "CPUQuota": f"{spawner.cpu_limit:.0%}"}
+        command = ["systemctl", "set-property", "--runtime", f"user-{user.pw_uid}.slice"]
+        subprocess.run([*command, *map("=".join, limits.items())], check=True)
 
 
 class OwnUnit(SystemdSpawner):
@@ -135,9 +141,9 @@ c.Spawner.cpu_limit = 2
 if with_systemd:
     c.SystemdSpawner.isolate_tmp = True
     c.SystemdSpawner.unit_name_template = "zero-copy-{USERID}"  # a unit's name can't have all that a user's may
-    c.SystemdSpawner.unit_extra_properties = {
-        "TasksMax": "500",
-        "SocketBindDeny": f"tcp:1024-{PORTS.stop - 1}",
+    c.SystemdSpawner.unit_extra_properties = LIMITS | {
+        "TemporaryFileSystem": "/dev/shm:mode=1777,size=2G",  # files in the one for all outlive their writers' limits
+        "SocketBindDeny": f"tcp:1024-{PORTS.stop - 1}",  # where systemd was built with it, as on Debian 13
     }
 c.Spawner.cmd = [str(root / "start-student")]
 c.Spawner.environment = {
