@@ -49,7 +49,7 @@ distclean: clean  ## clean, and remove the environment too
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: lab-sources test test-slow test-all test-class cases test-libraries matrix fuzz handouts class site book grade wall image rehearse forget release bench format record lock
+.PHONY: lab-sources test test-slow test-all test-class cases test-libraries matrix machine fuzz handouts class site book grade wall image rehearse forget release bench format record lock
 lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
@@ -85,6 +85,9 @@ test-libraries: $(MADE)-dev  ## tests with the newest libraries, the lowest, and
 
 matrix: env  ## as root: lessons on other file systems and settings (MATRIXARGS="--rows xfs tmpfs": some of them)
 	$(BIN)/python -B tests/matrix.py $(MATRIXARGS)
+
+machine: class  ## as root: the class's hub with systemd, on an emulated machine, in hours (MACHINEARGS="--rows trixie --steps install")
+	$(BIN)/python -B tests/machine.py $(MACHINEARGS)
 
 fuzz: $(MADE)-dev  ## damaged files for our safetensors reader and the library's, for a minute (FUZZARGS="600 7": for ten, from seed 7)
 	$(BIN)/python tests/fuzz_safetensors.py $(FUZZARGS)
