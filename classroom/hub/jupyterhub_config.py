@@ -24,7 +24,7 @@ address = (root / "address").read_text().strip()  # "https://hub.example.org"; "
 wall = urlsplit((root / "class").read_text().strip())  # where students vote, if a teacher has started it
 with_systemd = Path("/run/systemd/system").is_dir()
 RUN = Path("/run/zero-copy")
-LIMITS = {"TasksMax": "500", "MemorySwapMax": "0"}  # and two more below, for a server and for all else of a student's
+LIMITS = {"TasksMax": "500", "MemorySwapMax": "0"}  # of a server, and of all else that a student runs
 PORTS = range(20000, 30000)  # of servers: below those that the kernel gives to whoever asks for any
 
 
@@ -118,7 +118,7 @@ def prepare(spawner):
     os.chown(own, user.pw_uid, user.pw_gid)
     spawner.environment["JUPYTER_RUNTIME_DIR"] = str(own)
     if with_systemd:  # what a student starts by ssh, or by `systemd-run --user`
-        limits = LIMITS | {"MemoryMax": spawner.mem_limit, "CPUQuota": f"{spawner.cpu_limit:.0%}"}
+        limits = LIMITS | {"MemoryMax": str(spawner.mem_limit), "CPUQuota": f"{spawner.cpu_limit:.0%}"}
         command = ["systemctl", "set-property", "--runtime", f"user-{user.pw_uid}.slice"]
         subprocess.run([*command, *map("=".join, limits.items())], check=True)
 
