@@ -269,7 +269,9 @@ class Student:
         self.session = await self.api("POST", "sessions", wanted)
         url = f"{self.server}api/kernels/{self.session['kernel']['id']}/channels"
         headers = {"Cookie": self.cookies(url), "X-XSRFToken": self.xsrf(url), "Origin": url[: url.index("/user/")]}
-        address = HTTPRequest(f"ws{url.removeprefix('http')}", headers=headers, ca_certs=str(CERTIFICATE))
+        address = HTTPRequest(
+            f"ws{url.removeprefix('http')}", headers=headers, ca_certs=str(CERTIFICATE), connect_timeout=300
+        )
         self.socket = await websocket_connect(address, max_message_size=200 * MiB)
 
     async def closed(self) -> None:
