@@ -10,6 +10,7 @@ import psutil
 import pytest
 from test_judge import notebook
 from test_sandbox import needed
+from test_submissions import zipped
 
 from helpers.classroom import grade as grading
 from helpers.classroom import judge, sandbox
@@ -106,6 +107,29 @@ def test_what_has_changed_is_judged_again_and_nothing_else(
     asked.clear()
     grade(collected(), out, trusted=True)
     assert asked == ["02.report"] and rows(out)["ada", "02.report"].outcome == "right"
+
+
+def test_a_zip_without_those_who_were_graded_changes_nothing(collected, tmp_path: Path):
+    """It may be one student's, with others' names in it."""
+    out, packed = tmp_path / "out", tmp_path / "mal.zip"
+    grade(collected(ada=RIGHT, bob=WRONG.body, mal=RIGHT), out, trusted=True)
+    first = rows(out)
+    for students, refused in (
+        ("ada carl", True),
+        ("mal", False),
+        ("mal/ada mal/bob", True),
+        ("ada bob mal carl", False),
+    ):
+        files = {f"{name}/02_x.ipynb": notebook(WRONG.body) for name in students.split()}
+        packed.write_bytes(zipped(files))
+        if refused:
+            with pytest.raises(CannotBeGraded, match=r"mal\.zip lacks hand-ins that were graded before \(.*mal"):
+                grade(packed, out, trusted=True)
+            assert rows(out) == first
+        else:
+            grade(packed, out, trusted=True)
+            first = rows(out)
+            assert {first[name, "02.report"].outcome for name in students.split()} == {"not yet"}
 
 
 def test_a_judge_that_ends_takes_nobody_with_it(collected, tmp_path: Path, instead):

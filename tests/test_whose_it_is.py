@@ -17,6 +17,7 @@ from helpers.classroom.course import Course
 from helpers.classroom.grades import grades
 from helpers.classroom.outputs import canvas, gradebook, moodle
 from helpers.classroom.store import store
+from helpers.classroom.submissions import SEVERAL
 
 pytestmark = pytest.mark.slow
 
@@ -98,7 +99,7 @@ def unique(all_entries: list[Entry]) -> list[Entry]:
 def test_the_outermost_entry_says_whose_it_is_and_none_is_lost(handed_in: list[Entry], lay_out: LayOut, deeper: bool):
     files = HONEST | {name: data for entry in handed_in for name, data in entry.files.items()}
     with tempfile.TemporaryDirectory() as folder:
-        above = "autumn/" if deeper and all("/" in name for name in files) else ""
+        above = "class/" if deeper and lay_out is as_zip else ""
         founds = all_of(lay_out(Path(folder) / "class", {above + name: data for name, data in files.items()}))
         with store(Path(folder) / "grades") as records:
             for found in founds:
@@ -177,6 +178,30 @@ def test_beside_or_below_a_student_s_nothing_makes_another_student(tmp_path: Pat
     for one in found:
         if one.student.key in ("ada", "bob") and not one.hand_in.why_not:
             assert one.notebook() == RIGHT
+
+
+OF_SEVERAL = {f"{name}/{LESSON}": RIGHT for name in ("ada", "bob")}
+
+
+@pytest.mark.parametrize("lay_out", [as_folder, as_zip])
+@pytest.mark.parametrize(
+    "files",
+    [
+        {f"mal/{name}": data for name, data in OF_SEVERAL.items()},
+        {f"02_mal/{name}": data for name, data in OF_SEVERAL.items()},
+        {"mal.zip": zipped(OF_SEVERAL)},
+        {"mal/" + VICTIM + LESSON: WRONG},
+    ],
+)
+def test_one_by_itself_is_not_taken_for_a_class_s(tmp_path: Path, files: dict[str, bytes], lay_out: LayOut):
+    with_others = all_of(lay_out(tmp_path / "others", files | {"zoe/" + LESSON: RIGHT}))
+    assert {one.student.key for one in with_others} <= {"mal", "02_mal", "zoe"}
+    collected = lay_out(tmp_path / "class", files)
+    if "mal.zip" in files and lay_out is as_zip:
+        assert reasons(collected) == {("mal", ""): SEVERAL}
+        return
+    with pytest.raises(ValueError, match=r"all that is in it is (02_)?mal(\.zip)?, which looks like several"):
+        all_of(collected)
 
 
 def test_two_entries_of_one_name_are_both_named_and_neither_counts(tmp_path: Path):

@@ -28,14 +28,18 @@ from .course_of_nbgrader import NotReady, put_scores
 from .outputs import write_all
 from .reading import for_one
 from .report import summary
-from .store import Row, Store, store
-from .submissions import SUBMITTED, CannotBeGraded, Submission, submissions
+from .store import HandIn, Row, Store, store
+from .submissions import NUMBERED, SUBMITTED, CannotBeGraded, Submission, submissions
 
 AT_ONCE = 2  # notebooks, unless a check measures time
 TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
 PROGRESS_S = 10.0  # between signs of life
 TOO_SLOW = ("still-running", "not-at-once")  # causes that another answer, running beside this one, may be to blame for
 TOO_LONG = f"its cells could not be read within {judge.READ_TIME_S} s"
+PART = (
+    "{} lacks hand-ins that were graded before ({}). If it's one student's, put it into a folder, named after that "
+    "student, and grade the folder; if it's a part of the class's, unpack it, and grade what it holds"
+)
 Work = tuple[Submission, tuple[str, ...]]  # a submission, and the exercises to judge in it
 check = cache(lambda key: judge.check_hash(exercise(key)))  # of an exercise
 runs_alone = cache(lambda key: exercise(key).alone)
@@ -52,13 +56,12 @@ def grade(
         raise CannotBeGraded(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then has your rights.")
     about, line = course(out), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
     with store(out) as records:
-        gradable = []
-        with _bar("notebooks read: {n_fmt}", desc="reading the submissions", unit="notebook") as bar:
-            for submission in submissions(collected):
-                records.keep(submission.student, submission.hand_in)
-                bar.update()
-                if not submission.hand_in.why_not:
-                    gradable.append(submission)
+        read = {"iterable": submissions(collected), "desc": "reading the submissions", "unit": "notebook"}
+        with _bar("notebooks read: {n_fmt}", **read) as bar:
+            handed_in = list(bar)
+        _must_be_of_all(collected, handed_in, records)
+        records.keep(*(kept for one in handed_in for kept in (one.student, one.hand_in)))
+        gradable = [one for one in handed_in if not one.hand_in.why_not]
         together, alone = _to_do(records, gradable, trusted)
         size = sum(len(exercises) for _, exercises in (*together, *alone))
         with _bar(line, total=size, desc="judging", unit="answer") as bar:
@@ -70,6 +73,16 @@ def grade(
         print(summary(records, about, write_all(records, about, out, trusted=trusted)))
         if nbgrader:
             print(put_scores(nbgrader, records, about))
+
+
+def _must_be_of_all(collected: Path, handed_in: Sequence[Submission], records: Store) -> None:
+    """Raises CannotBeGraded if it's a zip in which no system named the students, and it lacks somebody who has handed
+    in that lesson before: it may be one student's, with others' names in it."""
+    own = NUMBERED.sub("", collected.stem)  # a student's whose zip it is
+    named = {one.hand_in.lesson for one in handed_in if one.student.system == "plain" and one.student.name != own}
+    before = {one.student for one in records.all(HandIn) if one.lesson in named}
+    if collected.is_file() and (lacks := sorted(before - {one.student.key for one in handed_in})):
+        raise CannotBeGraded(PART.format(collected.name, short(", ".join(lacks), 200)))
 
 
 def _bar(line: str, **options: Any) -> tqdm:

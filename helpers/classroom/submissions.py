@@ -16,10 +16,10 @@ plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. A 
           written. Times in a zip have no zone: they only say which of two notebooks is newer.
 
 The outermost entry says whose a file is: its name comes from the teacher or the system, and only what is in it from
-the student. Folders that hold everything else may lie around the entries. So may folders or zips of several students
-each, such as one for each lesson ("02", "lesson 02"), if nothing else lies beside them. What looks like several
-students' but lies beside one student's isn't graded; nor is a lesson for which two entries have one name, unless Moodle
-or Canvas gave both the same number.
+the student. Folders or zips of several students each, such as one for each lesson ("02", "lesson 02"), may lie around
+the entries if nothing else lies beside them. One by itself may be a student's, so it must be a lesson's, or have the
+name of the zip around it. What looks like several students' but lies beside one student's isn't graded; nor is a lesson
+for which two entries have one name, unless Moodle or Canvas gave both the same number.
 """
 
 import json
@@ -85,6 +85,10 @@ SEVERAL = (
     "it looks like a folder or a zip of several hand-ins inside another zip or beside others' work; if it is, unpack "
     "the outer zip, and grade this by itself"
 )
+LONE = (
+    "all that is in it is {}, which looks like several students' work; if it is, grade that folder or zip by itself; "
+    "if it's one student's, keep only what counts in it"
+)
 
 NUMBERED = re.compile(r"([0-9]{2})_")
 LESSON = re.compile(r"(?:lesson[ _-]?)?([0-9]{2})(?![0-9])", re.I)
@@ -124,7 +128,11 @@ def submissions(collected: Path) -> Iterator[Submission]:
         if path.is_dir():
             root = _Folder.of(path.name, listed(path))
         else:
-            root = sorter.unzipped(File((), path), splitext(path.name)[0])
+            root = sorter.unzipped(File((), path), stem := splitext(path.name)[0])
+            if not root.files and {*root.folders} <= {stem, VERSION.sub("", stem)}:
+                for packed in root.folders.values():
+                    if not any(name.endswith(".ipynb") and _numbered(name) for name in packed.hand_ins):
+                        root.files, root.folders = packed.files, packed.folders  # the teacher's folder
             if any(file.name == PREDICTIONS for file in root.files):  # a student's, as `hand_in` makes it
                 root.is_a_system_s = True
         sorter.sort(_Folder("", folders={root.name: root}) if root.is_a_system_s else root)
@@ -240,7 +248,7 @@ class _Folder:
             zips = [lesson for name in hand_ins if name.lower().endswith(".zip") and (lesson := _numbered(name))]
             unnumbered = len(hand_ins) > 1 and not any(map(_numbered, hand_ins))
             return alone and (unnumbered or len(set(zips)) < len(zips))
-        if alone:
+        if alone and len(self.folders) > 1:
             return any(one.holds_folders or not _numbered(one.name, LESSON) for one in self.folders.values())
         return bool(_numbered(self.name, LESSON)) and self.holds_folders
 
@@ -267,6 +275,8 @@ class _Sorter:
         entries = [*self._entries(folder, alone=not undivided and len(folder.hand_ins) + len(folder.folders) == 1)]
         several = [one for entry in entries if (one := entry.several) and not (one.zipped and one.zipped.inside)]
         if len(several) == len(entries) and not undivided:
+            if len(several) == 1 and not LESSON.fullmatch(several[0].name):
+                raise CannotBeGraded(LONE.format(one_line(several[0].at[-1], 60)))
             for one in several:
                 self.sort(one, undivided=len(several) > 1)
             return
