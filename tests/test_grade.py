@@ -116,14 +116,13 @@ def test_a_zip_without_those_who_were_graded_changes_nothing(collected, tmp_path
     first = rows(out)
     for students, refused in (
         ("ada carl", True),
-        ("mal", False),
         ("mal/ada mal/bob", True),
         ("ada bob mal carl", False),
     ):
         files = {f"{name}/02_x.ipynb": notebook(WRONG.body) for name in students.split()}
         packed.write_bytes(zipped(files))
         if refused:
-            with pytest.raises(CannotBeGraded, match=r"mal\.zip lacks hand-ins that were graded before \(.*mal"):
+            with pytest.raises(CannotBeGraded, match=r"mal\.zip lacks .*mal, graded before"):
                 grade(packed, out, trusted=True)
             assert rows(out) == first
         else:

@@ -29,7 +29,7 @@ from .outputs import write_all
 from .reading import for_one
 from .report import summary
 from .store import HandIn, Row, Store, store
-from .submissions import NUMBERED, SUBMITTED, CannotBeGraded, Submission, submissions
+from .submissions import SUBMITTED, CannotBeGraded, Submission, submissions
 
 AT_ONCE = 2  # notebooks, unless a check measures time
 TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
@@ -37,8 +37,8 @@ PROGRESS_S = 10.0  # between signs of life
 TOO_SLOW = ("still-running", "not-at-once")  # causes that another answer, running beside this one, may be to blame for
 TOO_LONG = f"its cells could not be read within {judge.READ_TIME_S} s"
 PART = (
-    "{} lacks hand-ins that were graded before ({}). If it's one student's, put it into a folder, named after that "
-    "student, and grade the folder; if it's a part of the class's, unpack it, and grade what it holds"
+    "If it's one student's, put it into a folder, named after that student, and grade the folder around it; if it's a "
+    "part of the class's, unpack it, and grade what it holds"
 )
 Work = tuple[Submission, tuple[str, ...]]  # a submission, and the exercises to judge in it
 check = cache(lambda key: judge.check_hash(exercise(key)))  # of an exercise
@@ -78,11 +78,11 @@ def grade(
 def _must_be_of_all(collected: Path, handed_in: Sequence[Submission], records: Store) -> None:
     """Raises CannotBeGraded if it's a zip in which no system named the students, and it lacks somebody who has handed
     in that lesson before: it may be one student's, with others' names in it."""
-    own = NUMBERED.sub("", collected.stem)  # a student's whose zip it is
-    named = {one.hand_in.lesson for one in handed_in if one.student.system == "plain" and one.student.name != own}
-    before = {one.student for one in records.all(HandIn) if one.lesson in named}
-    if collected.is_file() and (lacks := sorted(before - {one.student.key for one in handed_in})):
-        raise CannotBeGraded(PART.format(collected.name, short(", ".join(lacks), 200)))
+    lessons = {one.hand_in.lesson for one in handed_in if one.student.system == "plain"}
+    lacks = {one.student for one in records.all(HandIn) if one.lesson in lessons}
+    lacks -= {one.student.key for one in handed_in}
+    if lacks and collected.is_file():
+        raise CannotBeGraded(f"{collected.name} lacks {short(', '.join(sorted(lacks)), 200)}, graded before. {PART}")
 
 
 def _bar(line: str, **options: Any) -> tqdm:

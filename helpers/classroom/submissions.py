@@ -129,10 +129,9 @@ def submissions(collected: Path) -> Iterator[Submission]:
             root = _Folder.of(path.name, listed(path))
         else:
             root = sorter.unzipped(File((), path), stem := splitext(path.name)[0])
-            if not root.files and {*root.folders} <= {stem, VERSION.sub("", stem)}:
-                for packed in root.folders.values():
-                    if not any(name.endswith(".ipynb") and _numbered(name) for name in packed.hand_ins):
-                        root.files, root.folders = packed.files, packed.folders  # the teacher's folder
+            packed = root.folders.get(stem)
+            if packed and packed.folders and len(root.folders) == 1 and not root.files:
+                root.files, root.folders = packed.files, packed.folders  # the teacher packed that folder
             if any(file.name == PREDICTIONS for file in root.files):  # a student's, as `hand_in` makes it
                 root.is_a_system_s = True
         sorter.sort(_Folder("", folders={root.name: root}) if root.is_a_system_s else root)
