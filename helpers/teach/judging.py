@@ -309,6 +309,17 @@ def held(pid: int, folder: Path) -> set[str]:
     return {how for how, paths in paths_by_use.items() if any(path.startswith(below) for path in paths)}
 
 
+def names_in(folder: Path) -> list[str]:
+    """The names in a folder that the student's code could exchange: OSError if it's a link, which may lead anywhere."""
+    if os.name == "nt":  # which can't open a folder
+        return sorted(os.listdir(folder))
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        return sorted(os.listdir(descriptor))
+    finally:
+        os.close(descriptor)
+
+
 def digest(path: Path) -> bytes:
     with regular_file(path, links=False) as file:
         return hashlib.file_digest(file, "blake2b").digest()

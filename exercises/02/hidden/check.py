@@ -32,7 +32,7 @@ def judge(attempt: Attempt) -> Verdict:
     if seen.value != "bytearray":
         why = f"it returned {called(seen.value)}. {OF_ITS_OWN} {INSTEAD.get(seen.value, '')}"
         raise NotYet("no-bytearray", why.rstrip())
-    if (length := into.stat().st_size) != size:
+    if (length := into.lstat().st_size) != size:
         raise NotYet("wrong-length", f"the bytearray has {length:,} bytes, the file {size:,}.")
     own = own_memory(seen)
     if own is not None and own < 0.9 * size:

@@ -10,7 +10,7 @@ import numpy as np
 
 from helpers.make import random_file
 from helpers.teach.inside import no_file_above, not_on_the_disk
-from helpers.teach.judging import Attempt, NotYet, Verdict, digest, first_difference, within
+from helpers.teach.judging import Attempt, NotYet, Verdict, digest, first_difference, names_in, within
 from helpers.units import MiB
 
 BUDGET = 16 * MiB  # of 32; importing helpers.make takes 11
@@ -198,7 +198,7 @@ def replaced(told: dict, target: Path, twin: Path) -> None:
             "`os.fsync(file.fileno())` waits for the disk."
         )
         raise NotYet("not-synced", why)
-    left = sorted(file.name for file in target.parent.iterdir())
+    left = names_in(target.parent)
     if left != [target.name]:
         raise NotYet("left-beside", f"everything is saved, but you left this beside the file: {left}.")
 
@@ -213,7 +213,7 @@ def safe(told: dict, folder: Path, before: bytes) -> None:
         )
         raise NotYet("no-room-asked-for", why)
     for name, what in FAILURES.items():
-        left = sorted(file.name for file in (folder / name).iterdir())
+        left = names_in(folder / name)
         if not told[name]:
             raise NotYet("swallowed", f"{what}, and `save` returned as if all were well. The caller must know.")
         if left != ["weights.bin"] or digest(folder / name / "weights.bin") != before:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 from helpers.make import random_file
 from helpers.measure import maps
 from helpers.teach.inside import is_mapped
-from helpers.teach.judging import Attempt, NotYet, Verdict, digest, held, within
+from helpers.teach.judging import Attempt, NotYet, Verdict, digest, held, names_in, within
 from helpers.units import KiB, MiB
 
 BUDGET = 8 * MiB
@@ -144,9 +145,12 @@ def judge(attempt: Attempt) -> Verdict:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The digest of each file of a folder; b"" for what is no file of its own."""
-    found = {file.name: file for file in folder.iterdir()}
-    return {name: digest(file) if file.is_file() and not file.is_symlink() else b"" for name, file in found.items()}
+    """The digest of each of our files in a folder; b"" for what is no file of its own, or another's."""
+    ours = {"weights.bin", "next.bin"}
+    found = {name: folder / name for name in names_in(folder)}
+    return {
+        name: digest(at) if name in ours and stat.S_ISREG(at.lstat().st_mode) else b"" for name, at in found.items()
+    }
 
 
 def swapped(end: dict, wanted: np.ndarray, other: str, moved: bool) -> None:

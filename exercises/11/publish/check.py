@@ -7,7 +7,7 @@ from secrets import randbelow, token_bytes
 
 from helpers.make import random_file
 from helpers.teach.inside import no_file_above, not_on_the_disk
-from helpers.teach.judging import Attempt, NotYet, Verdict, digest, first_difference, within
+from helpers.teach.judging import Attempt, NotYet, Verdict, digest, first_difference, names_in, within
 from helpers.units import KiB, MiB
 
 BUDGET = 16 * MiB  # of 32; importing helpers.make takes 11
@@ -174,7 +174,7 @@ def judge(attempt: Attempt) -> Verdict:
         raise NotYet("other-bytes", "expected the bytes of `new` at `path`, got other bytes.")
     survived(told, folder, {before, digest(small)})
     on_the_disk(told)
-    if sorted((folder / "shared").iterdir()) != [target]:
+    if names_in(folder / "shared") != [target.name]:
         raise NotYet("left-beside", "all is published, but a file was left beside the model.")
     went_on(told, folder, digest(small))
     failed(told, folder / "full", before)
@@ -224,7 +224,7 @@ def went_on(told: dict, folder: Path, wanted: bytes) -> None:
     if told["again"]:
         raise NotYet("not-again", f"after a kill, `publish` was called again, and raised {told['again']}.")
     for kill in range(0, told["kills"], AGAIN):
-        names = sorted(file.name for file in (folder / f"kill-{kill}").iterdir())
+        names = names_in(folder / f"kill-{kill}")
         if names == [NAME] and digest(folder / f"kill-{kill}" / NAME) != wanted:
             raise NotYet("not-again", "after a kill, `publish` was called again, and `path` has other bytes.")
         if names != [NAME]:
@@ -241,7 +241,7 @@ def failed(told: dict, folder: Path, before: bytes) -> None:
         raise NotYet(
             "swallowed", "the disk was full, and `publish` returned as if all were well. The caller must know."
         )
-    names = sorted(file.name for file in folder.iterdir())
+    names = names_in(folder)
     if names != [NAME] or digest(folder / NAME) != before:
         got = "other bytes in it" if names == [NAME] else ", ".join(names)
         why = f"the disk was full: expected the old file and nothing beside it, got {got}."
