@@ -4,6 +4,7 @@ import mmap
 import os
 import socket
 import sys
+import time
 import tomllib
 from http.client import HTTPConnection
 from io import BytesIO
@@ -118,6 +119,18 @@ def test_what_resumes_at_the_check_resumes_at_the_lesson_s_server(tmp_path: Path
         line.sendall(head.format(**sha(data)).encode())
         said = line.makefile().read()
     assert "Upload-Offset: 0\n" in said and "Upload-Complete: ?1\n" in said, "the check's server says the same"
+
+
+@posix
+def test_after_a_slip_the_server_takes_no_line(upload):
+    head = b"HEAD /models/file HTTP/1.1\r\n\r\n"  # without a digest
+    with resume.serving([upload]) as server, pytest.raises(ConnectionRefusedError):
+        for _ in range(500):
+            with socket.socket(socket.AF_UNIX) as line:
+                line.connect(server.server_address)
+                line.sendall(head)
+                time.sleep(0.01)
+    assert server.slip.cause == "wrong-digest"
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ SLIPS = {
 
 # --- in the student's process ---------------------------------------------------------------------------------
 def run(function, paths: list[Path], server: str) -> None:
-    """Has the function send each file. It is stopped when the server is gone, which has seen enough then."""
+    """Has the function send each file. It is stopped when the server is closed, which has seen enough then."""
     import socket
     import sys
     from http.client import HTTPConnection
@@ -50,7 +50,7 @@ def run(function, paths: list[Path], server: str) -> None:
             self.sock.settimeout(10)
             try:
                 self.sock.connect(server)
-            except FileNotFoundError:
+            except (FileNotFoundError, ConnectionRefusedError):
                 sys.exit()
 
     def connect():
@@ -120,7 +120,7 @@ class Upload:
 
 
 class Inbox(BaseHTTPRequestHandler):
-    """Answers as the lesson's server does, until the first slip; then it's gone."""
+    """Answers as the lesson's server does, until the first slip; then its server ends."""
 
     protocol_version, timeout = "HTTP/1.1", PATIENCE
 
@@ -150,7 +150,7 @@ class Inbox(BaseHTTPRequestHandler):
                 self.send_response(ask(upload))
             except NotYet as slip:
                 self.server.slip, self.close_connection = self.server.slip or slip, True
-                Path(self.server.server_address).unlink(missing_ok=True)
+                Thread(target=self.server.end).start()
                 return self.send_error(400)
             upload.told = offset = 0 if upload.complete else upload.there  # the parts have become the model
         for header, value in (
@@ -174,6 +174,10 @@ class Server(ThreadingMixIn, TCPServer):
         self.uploads, self.lock, self.slip = {f"/models/{each.path.name}": each for each in uploads}, Lock(), None
         super().__init__(at, Inbox)
 
+    def end(self) -> None:
+        self.shutdown()
+        self.server_close()
+
     def handle_error(self, *_: object) -> None:
         """Says nothing: a broken line is no error here."""
 
@@ -186,7 +190,7 @@ def serving(uploads: list[Upload]) -> Iterator[Server]:
         try:
             yield server
         finally:
-            server.shutdown()
+            server.end()
             thread.join()
 
 
@@ -203,11 +207,9 @@ def judge(attempt: Attempt) -> Verdict:
     ]
     paths, means = [each.path for each in uploads], {name: ("gave-up", GAVE_UP) for name in BROKEN}
     with serving(uploads) as server:
-        at = Path(server.server_address)
+        at, limit = server.server_address, 4 * attempt.size + 64 * MiB
         try:
-            seen = attempt.run(
-                run, paths, str(at), memory_limit=4 * attempt.size + 64 * MiB, means=means, shared=[at.parent]
-            )
+            seen = attempt.run(run, paths, at, memory_limit=limit, means=means, shared=[Path(at)])
         except NotYet as slip:
             raise server.slip or slip from None
     if server.slip:
