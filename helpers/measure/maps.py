@@ -13,10 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
+from ..units import MiB
 from .plain import fields
 
 DELETED = " (deleted)"
 SHARED_MEMORY = ("/dev/shm/", "/memfd:", "/SYSV", "/dev/zero", "/anon_hugepage", "[anon_shmem:")
+LONGEST = 64 * MiB  # of maps or smaps: 65,530 mappings, the kernel's limit, with short names
 MOST_DESCRIPTORS = 4096  # that are tried where /proc doesn't list them
 HEAD = re.compile(r"^([0-9a-f]+-[0-9a-f]+ .*)\n", re.MULTILINE)  # a line of maps, between the lines of smaps
 NAMED = {"": "anonymous", "[heap]": "heap", "[stack]": "stack"}
@@ -157,7 +159,11 @@ def translate_proc_errors(pid: int | str) -> Iterator[None]:
 
 def _read(pid: int | str, name: str) -> str:
     with translate_proc_errors(pid):
-        text = Path(f"/proc/{pid}/{name}").read_bytes().decode(errors="surrogateescape")
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            data = file.read(LONGEST + 1)
+        if len(data) > LONGEST:
+            raise OSError(errno.EAGAIN, "too many mappings of files with long names", file.name)
+        text = data.decode(errors="surrogateescape")
         if not text:  # it has ended, and nobody has waited for it yet; or it is a kernel thread
             raise ProcessLookupError(errno.ESRCH, "no memory")
     return text

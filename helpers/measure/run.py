@@ -257,11 +257,10 @@ class _Watch:
             self.last = self.memory.read(thorough=True)  # its result is still there
             if options.inspect and self.last:
                 try:
-                    with ThreadPoolExecutor(1) as pool:  # so that the limits hold meanwhile
-                        looked = pool.submit(options.inspect, mail.pid)
-                        self._sample(lambda seconds: wait([looked], seconds).done, self.later)
-                        if process.stopped:
-                            process.kill()  # it may be what `inspect` waits for
+                    pool = ThreadPoolExecutor(1)  # so that the limits hold meanwhile
+                    looked = pool.submit(options.inspect, mail.pid)
+                    pool.shutdown(wait=False)
+                    self._sample(lambda seconds: wait([looked], seconds).done, self.later)
                     if not process.stopped:
                         looked.result()
                 except OSError:  # as /proc answers about a process that ends meanwhile: then its end is the result

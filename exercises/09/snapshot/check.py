@@ -57,7 +57,7 @@ def judge(attempt: Attempt) -> Verdict:
     contents = [snapshot(numbers, first) for first, numbers in good.items()] + list(bad.values())
     for path, content in zip(paths, contents, strict=True):
         path.write_bytes(content)
-    attempt.hand_out(attempt.folder)
+        attempt.hand_out(path)
 
     def look(pid: int) -> None:
         attempt.unharmed()
@@ -65,7 +65,7 @@ def judge(attempt: Attempt) -> Verdict:
             with regular_file(path, links=False, mode="r+b") as file:
                 file.seek(first)
                 file.write(-numbers)
-        attempt.hand_out(attempt.folder)
+            attempt.hand_out(path)
 
     order = secrets.SystemRandom().sample(paths, len(paths))
     seen = attempt.run(run, order, np, memory_limit=2 * attempt.size + 64 * MiB, look=look)
