@@ -391,14 +391,23 @@ def test_a_check_leaves_no_process_and_no_file(tmp_path: Path):
     assert not list((tmp_path / "data").iterdir())
 
 
-def test_a_judge_that_fails_is_a_message(monkeypatch: pytest.MonkeyPatch):
+@each_of(
+    ("error", "ran", "cause", "said"),
+    (OSError, False, "not-checked", "the check couldn't run: no"),
+    (OSError, True, "not-checked", "the check couldn't run: no"),
+    (ValueError, False, "not-checked", "the check couldn't run: no"),
+    (ValueError, True, "not-looked-at", "what it returned can't be looked at: no"),
+)
+def test_a_judge_that_fails_is_a_message(monkeypatch: pytest.MonkeyPatch, error, ran: bool, cause: str, said: str):
     def judge(attempt: Attempt) -> Verdict:
-        raise OSError("no space left")
+        if ran:
+            attempt.measure(lambda function: 1, memory_limit=64 * MiB)
+        raise error("no")
 
     one = exercise("02.chunks")
     monkeypatch.setattr(exercise_files.check(one.folder), "judge", judge)
     verdict = one.check(function("    return a"))
-    assert (verdict.cause, verdict.because) == ("not-checked", "the check couldn't run: no space left")
+    assert (verdict.cause, verdict.because) == (cause, said)
 
 
 def test_hints_come_one_by_one_then_the_solution_after_a_try():

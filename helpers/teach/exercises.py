@@ -109,8 +109,13 @@ class Exercise:
         except NotCarried as slip:
             verdict = Verdict("not yet", str(slip), cause=NOT_CARRIED)
         except Exception as error:  # cells nested too deep, no room on the disk, a fault of the check, …
-            why = f"the check couldn't run: {short(str(error), 600)}{exercise_files.place(error, self.folder)}"
-            verdict = Verdict("not yet", why, cause="not-checked")
+            begin, cause = "the check couldn't run", "not-checked"
+            if (
+                attempt and attempt.ran and not isinstance(error, OSError | MemoryError)
+            ):  # what no answer of ours causes
+                begin, cause = "what it returned can't be looked at", "not-looked-at"
+            why = f"{begin}: {short(str(error), 600)}{exercise_files.place(error, self.folder)}"
+            verdict = Verdict("not yet", why, cause=cause)
         figures = tuple(short(figure, 100) for figure in verdict.figures)
         judged, recording = _elsewhere(source), attempt and attempt.recording
         return replace(verdict, because=short(verdict.because), figures=figures, judged=judged, recording=recording)

@@ -99,6 +99,7 @@ class Attempt:
     own: Path | None = None  # the judge's folder, where the student's code writes nothing
     fence: Fence = Fence()
     recording: Recording | None = None  # of the last run, for the verdict
+    ran: bool = False  # has the last run come to its end?
     _handed_out: dict[Path, "_HandedOut"] = field(default_factory=dict)
 
     def run(
@@ -128,24 +129,32 @@ class Attempt:
         pid when the function has returned, before what it returned is sent; it opens files with `regular_file`, which
         never waits. `shared`: what the function may open besides its folder."""
         how = self._how(modules, shared, memory_limit=memory_limit, inspect=look, heap=not kinds_are_told_apart())
-        run = measured(self.started(runner), args, how, self.source.name)
+        run, self.ran = measured(self.started(runner), args, how, self.source.name), True
         self.recording = replace(run, error=(run.error or "").replace(f"{self.folder}{os.sep}", "") or None)
         return self.recording
 
     def workers(self, runner: Callable, *args: Any, count: int, modules: Sequence[str] = ()) -> Sharing:
         """`workers`, with `runner(function, *args)` in each. Raises NotYet if what was handed out has changed."""
-        crowd = at_work(self.started(runner), args, count, self._how(modules))
+        crowd, self.ran = at_work(self.started(runner), args, count, self._how(modules)), True
         self.unharmed()
         return crowd
 
     def _how(self, modules: Sequence[str], shared: Sequence[Path] = (), **more: Any) -> Options:
-        modules, command = (*modules, *self.source.modules), self.fence.command(*shared)
+        modules, command, self.ran = (*modules, *self.source.modules), self.fence.command(*shared), False
         return Options(timeout=self.timeout, modules=modules, command=command, stop=self.fence.stop, **more)
 
     def started(self, runner: Callable) -> Callable:
         """`runner(function, …)` as a function of the rest, which makes the student's function in a fresh process."""
         made = self.source
         return partial(inside.started, made.name, made.steps, dict(made.texts), runner)
+
+    def note_return(self, pid: int) -> None:
+        """A `look`, where the student's code can't touch what it notes."""
+        (self.own / "returned").touch()
+
+    def is_late(self, file: Path) -> bool:
+        """Has the file changed after `note_return`? Where a second run measures the heap, that wrote it anew."""
+        return kinds_are_told_apart() and changed(file) > changed(self.own / "returned")
 
     def random_file(self, name: str = "source.bin", size: int | None = None) -> Path:
         """A new file of random bytes in the student's folder, handed out. By default its size is about the check's, and
@@ -307,6 +316,11 @@ def held(pid: int, folder: Path) -> set[str]:
     links = [link for link in Path(f"/proc/{pid}/fd").iterdir() if os.path.islink(link)]
     paths_by_use = {"mapped": [region.path for region in maps.regions(pid)], "open": map(os.readlink, links)}
     return {how for how, paths in paths_by_use.items() if any(path.startswith(below) for path in paths)}
+
+
+def changed(file: Path) -> int:
+    """When the file last changed: the ctime, which nobody can set, inode(7); on Windows, which has none, the mtime."""
+    return max(file.lstat().st_ctime_ns, file.lstat().st_mtime_ns)
 
 
 def names_in(folder: Path) -> list[str]:

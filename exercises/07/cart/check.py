@@ -1,6 +1,8 @@
 """07.cart: lends the block's own bytes, read-only; gives them up at once, or with the last view; never unlinks."""
 
+import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.shared_memory import SharedMemory
@@ -166,7 +168,7 @@ def changing(block: SharedMemory) -> Iterator[list[bytes]]:
     def change() -> None:
         while not over.wait(0.001):
             shown.append(secrets.token_bytes(CLOCK))
-            block.buf[:CLOCK] = shown[-1]
+            put(block, shown[-1])
 
     thread = Thread(target=change, daemon=True)
     thread.start()
@@ -177,13 +179,21 @@ def changing(block: SharedMemory) -> Iterator[list[bytes]]:
         thread.join()
 
 
+def put(block: SharedMemory, data: bytes) -> None:
+    """Writes the block's first bytes; on Linux not through the mapping, as whoever attaches may cut the file short."""
+    if sys.platform == "linux":
+        os.pwrite(block._fd, data, 0)
+    else:
+        block.buf[: len(data)] = data
+
+
 def unlinked(block: SharedMemory) -> bool:
     """Closes and unlinks the block; False if its name was gone or belonged to another block."""
+    put(block, now := secrets.token_bytes(CLOCK))
     try:
         named = SharedMemory(block.name)
     except FileNotFoundError:
         named = SharedMemory(block.name, create=True, size=1)  # so that the tracker can forget the name
-    block.buf[:CLOCK] = now = secrets.token_bytes(CLOCK)
     same = bytes(named.buf[:CLOCK]) == now
     named.close()
     block.close()
