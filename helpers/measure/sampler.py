@@ -5,6 +5,7 @@ import platform
 import sys
 import time
 import timeit
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -122,7 +123,7 @@ class ProcStatus:
         pids, memfds, sockets = self._living(), {}, set()
         for pid in pids:
             try:
-                for path in Path(f"/proc/{pid}/fd").iterdir():
+                for path in _descriptors(pid):
                     with suppress(OSError):  # closed meanwhile
                         if (what := os.readlink(path)).startswith("/memfd:"):
                             file = path.stat()
@@ -193,6 +194,15 @@ def _has_memory(pid: int) -> bool:
     with suppress(OSError):
         return Path(f"/proc/{pid}/statm").read_bytes()[:2] != b"0 "
     return False
+
+
+def _descriptors(pid: int) -> Iterator[Path]:
+    """Its descriptors, and those of each thread that has others, unshare(2), CLONE_FILES."""
+    yield from Path(f"/proc/{pid}/fd").iterdir()
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):  # it has ended
+            if libc().syscall(KCMP, pid, int(thread.name), 2) > 0:  # KCMP_FILES
+                yield from (thread / "fd").iterdir()
 
 
 def _mapped(pid: int) -> int:

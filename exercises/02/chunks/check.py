@@ -4,7 +4,7 @@ import secrets
 from pathlib import Path
 
 from helpers.teach.inside import no_file_above
-from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, opened, own_memory, within
+from helpers.teach.judging import Attempt, NotYet, Verdict, changed, first_difference, opened, own_memory, within
 from helpers.units import MiB
 
 BUDGET = 32 * MiB  # of 256: a pool of 32 threads, each with a chunk of 1 MiB, takes 12
@@ -24,10 +24,11 @@ def run(function, source, target, returned, most: int) -> None:
 def judge(attempt: Attempt) -> Verdict:
     source, target = attempt.random_file(), attempt.folder / "target.bin"
     returned, most = attempt.folder / secrets.token_hex(8), 2 * attempt.size + 64 * MiB
-    seen = attempt.run(run, source, target, returned, most, memory_limit=4 * attempt.size + 64 * MiB)
+    limit, look = 4 * attempt.size + 64 * MiB, attempt.note_return
+    seen = attempt.run(run, source, target, returned, most, memory_limit=limit, look=look)
     with opened(target):  # raises NotYet if there is none, or a link
         pass
-    if changed(target) > changed(returned):
+    if changed(target) > changed(returned) or attempt.is_late(target):
         why = "`target` was still being written after the function returned. Wait until the copy is complete."
         raise NotYet("late", why)
     equal(attempt.twin(source), target)
@@ -37,11 +38,6 @@ def judge(attempt: Attempt) -> Verdict:
         if (own_memory(seen) or 0) > 3 * BUDGET:
             raise
         raise NotYet(slip.cause, f"{slip.because} {NOT_FAR}", slip.figures) from None
-
-
-def changed(file: Path) -> int:
-    """When the file last changed: the ctime, which nobody can set, inode(7); on Windows, which has none, the mtime."""
-    return max(file.stat().st_ctime_ns, file.stat().st_mtime_ns)
 
 
 def equal(source: Path, target: Path) -> None:

@@ -28,12 +28,15 @@ def run(function, path, into: str, most: int, open=open) -> str:
 def judge(attempt: Attempt) -> Verdict:
     source, into = attempt.random_file(), attempt.folder / secrets.token_hex(8)
     size = source.stat().st_size
-    seen = attempt.run(run, source, str(into), 2 * size + 64 * MiB, memory_limit=5 * attempt.size + 64 * MiB)
+    limit, look = 5 * attempt.size + 64 * MiB, attempt.note_return
+    seen = attempt.run(run, source, str(into), 2 * size + 64 * MiB, memory_limit=limit, look=look)
     if seen.value != "bytearray":
         why = f"it returned {called(seen.value)}. {OF_ITS_OWN} {INSTEAD.get(seen.value, '')}"
         raise NotYet("no-bytearray", why.rstrip())
     if (length := into.lstat().st_size) != size:
         raise NotYet("wrong-length", f"the bytearray has {length:,} bytes, the file {size:,}.")
+    if attempt.is_late(into):
+        raise NotYet("late", "after the function had returned, something still wrote the bytes.")
     own = own_memory(seen)
     if own is not None and own < 0.9 * size:
         why = f"its process never had more than {in_words(own, 'bytes')} of its own, so the bytes aren't its own"
