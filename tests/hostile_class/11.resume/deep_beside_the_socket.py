@@ -1,5 +1,5 @@
 # digs where the server's socket lies, deeper than anybody can remove, and shuts the door
-# expect: not-complete
+# expect: raised or not-complete
 import os
 
 
