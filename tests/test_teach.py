@@ -393,7 +393,6 @@ def test_a_check_leaves_no_process_and_no_file(tmp_path: Path):
 
 @each_of(
     ("error", "ran", "cause", "said"),
-    (OSError, False, "not-checked", "the check couldn't run: no"),
     (OSError, True, "not-checked", "the check couldn't run: no"),
     (ValueError, False, "not-checked", "the check couldn't run: no"),
     (ValueError, True, "not-looked-at", "what it returned can't be looked at: no"),

@@ -6,15 +6,13 @@ import time
 
 
 def load(path):
-    data = bytearray(path.stat().st_size)
-    for at in range(0, len(data), 4096):
-        data[at] = 1
     threading.Thread(target=later, args=(path,)).start()
-    return data
+    return bytearray(path.stat().st_size)
 
 
 def later(path):
-    while not (written := [file for file in path.parent.iterdir() if file != path]):
+    while sum(file.stat().st_size for file in path.parent.iterdir()) < 2 * path.stat().st_size:
         time.sleep(0.01)
     time.sleep(1)
-    shutil.copyfile(path, written[0])
+    (written,) = {*path.parent.iterdir()} - {path}
+    shutil.copyfile(path, written)
