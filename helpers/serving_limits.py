@@ -2,9 +2,9 @@
 
 A client has TIMEOUT_S seconds for all headers of a request, or to begin the next. After that it must send at least
 SLOWEST bytes per second of a body, and may not stop reading the answer for TIMEOUT_S. A client that is too slow gets
-408 if no answer has begun, and is cut off. A request with both Content-Length and Transfer-Encoding is refused, because
-another program may find its end elsewhere (RFC 9112, section 6.1). Not limited: how many clients there are, unless
-`CrowdedProtocol` serves them, or how much of a body is sent in all, unless `body_of` reads it."""
+408 if no answer has begun, and is cut off. A body must have a Content-Length: h11 makes an event of every chunk, and
+nobody else is served meanwhile. Not limited: how many clients there are, unless `CrowdedProtocol` serves them, or how
+much of a body is sent in all, unless `body_of` reads it."""
 
 import asyncio
 import logging
@@ -35,12 +35,23 @@ class ClientGone(Exception):
     has gone, to the end and without an error. Here `send` raises."""
 
 
+class WithLengths(h11.Connection):
+    """Refuses Transfer-Encoding."""
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        if isinstance(event, h11.Request) and b"transfer-encoding" in dict(event.headers):
+            raise h11.RemoteProtocolError("no Content-Length", HTTPStatus.LENGTH_REQUIRED)
+        return event
+
+
 class LimitedProtocol(H11Protocol):
     """uvicorn's protocol with these limits, and the right status for headers that are too long (431)."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
-        self.application, self.app, self.refused = self.app, self._limited, False
+        self.conn, self.refused = WithLengths(h11.SERVER), False
+        self.application, self.app = self.app, self._limited
         self._wait()
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -80,8 +91,6 @@ class LimitedProtocol(H11Protocol):
             except TimeoutError:
                 raise ClientGone from None
 
-        if {name for name, _ in scope["headers"]} >= {b"content-length", b"transfer-encoding"}:
-            return self._refuse(HTTPStatus.BAD_REQUEST, "either Content-Length or Transfer-Encoding, not both")
         try:
             await self.application(scope, receive, sending)
         except ClientGone:

@@ -364,6 +364,8 @@ def test_what_is_malformed_gets_a_clear_status_and_leaves_nothing(room: Class):
         assert [room.vote(voter, PEAKS) for voter in voters(20)] == [200] * 20
         list(done)
     assert raw(room.at, b"nonsense\r\n\r\n").startswith(b"HTTP/1.1 400")
+    chunks = b"GET /%b/state HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 20_000
+    assert raw(room.at, chunks % room.code.encode()).startswith(b"HTTP/1.1 411")  # they'd be handled all at once
     assert raw(room.at, b"GET /" + b"x" * 100_000).startswith(b"HTTP/1.1 431")
     assert process.memory_info().rss < before + 24 * MiB and size_of(room.folder) < on_disk + MiB
     assert room.state()["answers"] == 20 and not any(line.close() for line in silent)
