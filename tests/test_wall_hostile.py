@@ -5,14 +5,16 @@ import os
 import re
 import resource
 import secrets
+import selectors
 import shutil
 import socket
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -307,6 +309,24 @@ def test_whoever_begins_a_body_and_stops_is_cut_off_for_another(tmp_path: Path):
         room.kill()
         for line in lines:
             line.close()
+
+
+@pytest.mark.slow
+@pytest.mark.measured
+def test_nobody_waits_for_all_that_another_address_asks_for(room: Class):
+    """Three hundred connections of one machine and one of another ask again as soon as they are answered."""
+    ask, answered, end = f"GET /{room.code}/state HTTP/1.1\r\nHost: x\r\n\r\n".encode(), Counter(), time.monotonic() + 5
+    with ExitStack() as opened, selectors.DefaultSelector() as lines:
+        for source in ("127.0.0.2",) * 300 + ("127.0.0.1",):
+            line = socket.create_connection(("127.0.0.1", room.port), source_address=(source, 0))
+            opened.enter_context(line).sendall(ask)
+            lines.register(line, selectors.EVENT_READ, source)
+        while time.monotonic() < end:
+            for key, _ in lines.select(1):
+                if key.fileobj.recv(4096).endswith(b"}"):
+                    answered[key.data] += 1
+                    key.fileobj.sendall(ask)
+    assert answered["127.0.0.1"] > answered["127.0.0.2"] / 60
 
 
 def test_a_size_that_is_none_is_refused(tmp_path: Path):

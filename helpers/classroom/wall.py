@@ -27,12 +27,14 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
+from weakref import WeakValueDictionary
 
 import segno
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
+from starlette.types import Receive, Scope, Send
 from uvicorn import Server
 
 from ..folders import TEACHER
@@ -77,7 +79,14 @@ class Wall:
             Route("/{code:path}", self.phone, methods=["GET", "POST"]),  # any other address is no class's
         ]
         full = dict.fromkeys((Refused, OSError, sqlite3.OperationalError, ClientDisconnect), self.refused)
-        self.app = Starlette(routes=[Mount(self.root or "/", routes=routes)], exception_handlers=full)
+        self.starlette = Starlette(routes=[Mount(self.root or "/", routes=routes)], exception_handlers=full)
+        self.turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Each address begins one request in a turn of the loop, so that nobody waits for all those of another."""
+        async with self.turns.setdefault(self.client(Request(scope)), asyncio.Lock()):
+            await asyncio.sleep(0)
+        await self.starlette(scope, receive, send)
 
     @property
     def address(self) -> str:
@@ -351,7 +360,8 @@ def main() -> None:
     own = public if options.socket else f"http://127.0.0.1:{options.port}{wall.root}"
     print(text("wall.txt.j2", wall=wall, own=own, key=key, alone=alone), flush=True)
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(ballots.connection):
-        Server(limited(wall.app, 2, CrowdedProtocol, backlog=BACKLOG, log_config=None)).run(sockets=[line])
+        more = {"backlog": BACKLOG, "log_config": None, "interface": "asgi3"}
+        Server(limited(wall.app, 2, CrowdedProtocol, **more)).run(sockets=[line])
 
 
 if __name__ == "__main__":
