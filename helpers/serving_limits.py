@@ -154,8 +154,9 @@ class Terminal(logging.Handler):
 def limited(app: ASGIApp, grace_s: float, http: type[LimitedProtocol] = LimitedProtocol, **more: Any) -> Config:
     """A configuration with these limits. When the server ends, requests have `grace_s` seconds to be answered."""
     return Config(
-        app, http=http, ws="none", lifespan="off", log_level="error", access_log=False, server_header=False,
-        proxy_headers=False, timeout_keep_alive=int(TIMEOUT_S), timeout_graceful_shutdown=int(grace_s), **more,
+        app, interface="asgi3", http=http, ws="none", lifespan="off", log_level="error", access_log=False,
+        server_header=False, proxy_headers=False, timeout_keep_alive=int(TIMEOUT_S),
+        timeout_graceful_shutdown=int(grace_s), **more,
     )  # fmt: skip
 
 

@@ -134,6 +134,17 @@ def test_taking_votes_back_before_anything_is_asked_takes_nothing(box: Ballots):
     assert box.counts("04.turned") == (1, 0) and box.phase("04.turned") == ""
 
 
+def test_a_picture_shows_no_single_vote_come_in(room: Class):
+    room.press("ask", question="04.turned")
+    of, seen = voters(9), Counter()
+    for number, voter in enumerate(of[:5] + of):
+        room.vote(voter, number, "04.turned")
+        if number == 4:
+            [room.press(step) for step in ("revealed", "again", "revealed")]
+        seen[re.search('alt=".+?"|$', room.ask("GET", f"/{room.code}/projector")[1])[0]] += 1
+    assert [*seen.values()] == [4, 5, 5]
+
+
 # --- other sites ----------------------------------------------------------------------------------------------
 def test_no_other_site_votes_or_teaches(room: Class):
     """A raw client that sends neither header isn't a browser, and has no cookie that it wasn't given."""

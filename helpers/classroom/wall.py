@@ -67,6 +67,7 @@ class Wall:
         self.netloc, self.root = urlsplit(public)[1:3]
         self.lately = ""  # what the last lesson left
         self.drawing = asyncio.Lock()
+        self.spread: tuple[str, int, list[Any]] = "", 0, []  # of which page, of how many votes, the pairs of answers
         self.drawn: tuple[Any, str] = None, ""  # the last picture, and what it's made of
         routes = [
             Route("/teacher", self.teacher, methods=["GET", "POST"]),
@@ -80,7 +81,7 @@ class Wall:
         ]
         full = dict.fromkeys((Refused, OSError, sqlite3.OperationalError, ClientDisconnect), self.refused)
         self.starlette = Starlette(routes=[Mount(self.root or "/", routes=routes)], exception_handlers=full)
-        self.turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.turns = WeakValueDictionary()  # by address: whoever is next
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Each address begins one request in a turn of the loop, so that nobody waits for all those of another."""
@@ -163,17 +164,21 @@ class Wall:
         return HTMLResponse(filled(template, **values), headers=HEADERS)
 
     def live(self) -> dict[str, Any]:
-        """What the pages show without being made anew, and by name of a page, what it is made of."""
+        """What the pages show without being made anew, and by name of a page, what it is made of. A spread is shown
+        anew for MIN_ANSWERS more votes, so that nobody sees a single one come in."""
         ballots, key = self.ballots, self.ballots.about("asked")
         answers, again = ballots.counts(key)
         phase, (offered, waiting) = ballots.phase(key), ballots.offered()
         question = f"{ballots.about('code')} {key} {phase == MEASURED} {ballots.about('taken back')}"
         page, own = f"{question} {phase}", ballots.one("select count(own) from questions")
+        votes, (of, seen, pairs) = (answers + again) * (phase in (REVEALED, COMPARED)), self.spread
+        if of != page or len(pairs) < MIN_ANSWERS or votes >= seen + MIN_ANSWERS:
+            self.spread = page, votes, ballots.rounds(key)
         return {
             "joined": ballots.joined, "answers": answers, "again": again,
             "waiting": waiting, "question": question, "phone": page,
             "teacher": f"{page} {offered} {own} {ballots.joined < ballots.seats}",
-            "projector": f"{page} {(answers, again) if phase in (REVEALED, COMPARED) else ''}",
+            "projector": f"{page} {self.spread[1]}",
         }  # fmt: skip
 
     async def state(self, request: Request) -> Response:
@@ -194,10 +199,11 @@ class Wall:
         ballots, phase = self.ballots, self.ballots.phase(key)
         both = phase in (COMPARED, MEASURED) and ballots.counts(key)[1] > 0
         asked = replace(ballots.known[key], measured=ballots.measured(key)[0] if phase == MEASURED else None)
+        self.live()
+        made_of = asked, self.spread
         async with self.drawing:
-            votes = [*zip(*ballots.rounds(key), strict=True)][: 1 + both]
-            made_of = (asked, [sorted(map(json.dumps, of)) for of in votes])
             if self.drawn[0] != made_of:
+                votes = [*zip(*made_of[1][2], strict=True)][: 1 + both]
                 shown = await asyncio.to_thread(chart, asked, *votes)
                 if shown:  # narrower than on paper, so that its letters are larger on the wall
                     shown.figure.set_figwidth(0.8 * shown.figure.get_figwidth())
@@ -360,8 +366,7 @@ def main() -> None:
     own = public if options.socket else f"http://127.0.0.1:{options.port}{wall.root}"
     print(text("wall.txt.j2", wall=wall, own=own, key=key, alone=alone), flush=True)
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(ballots.connection):
-        more = {"backlog": BACKLOG, "log_config": None, "interface": "asgi3"}
-        Server(limited(wall.app, 2, CrowdedProtocol, **more)).run(sockets=[line])
+        Server(limited(wall.app, 2, CrowdedProtocol, backlog=BACKLOG, log_config=None)).run(sockets=[line])
 
 
 if __name__ == "__main__":
