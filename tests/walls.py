@@ -72,7 +72,12 @@ class Class:
         return self.ask("PUT", f"/{self.code}/votes/{voter}/{key}", body)[0]
 
     def press(self, what: str, **more: str) -> int:
-        return self.ask("POST", "/teacher", urlencode({"do": what, **more}), Cookie=f"teacher={self.key}")[0]
+        form = {"do": what, "of": self.of()} | more
+        return self.ask("POST", "/teacher", urlencode(form), Cookie=f"teacher={self.key}")[0]
+
+    def of(self) -> str:
+        """What the teacher's page is about."""
+        return re.search('name="of" value="(.*?)"', self.ask("GET", "/teacher", Cookie=f"teacher={self.key}")[1])[1]
 
     def state(self) -> dict:
         return json.loads(self.ask("GET", f"/{self.code}/state")[1])

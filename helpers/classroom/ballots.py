@@ -57,7 +57,7 @@ class Ballots:
             self.connection.close()
             raise BlockingIOError(f"{self.folder / FILE} is in use by another wall ({error}); close that") from None
         (self.folder / FILE).chmod(0o600)
-        for name, size in (("code", 4), ("key", 16)):
+        for name, size in (("code", 4), ("key", 16), ("taken back", 8)):
             if not self.about(name):
                 self.note(name, "".join(secrets.choice(LETTERS) for _ in range(size)))
         if self.fixed:

@@ -252,7 +252,8 @@ class Wall:
             page = filled("wall_key.html.j2", root=self.root, error=error)
             return HTMLResponse(page, 401 if error else 200, headers=HEADERS)
         if request.method == "POST":
-            self.act(form.get("do", ""), form)
+            if form.get("of") == self.live()["phone"]:  # else the page was of something else, or its answer came late
+                self.act(form.get("do", ""), form)
             done = RedirectResponse(f"{self.root}/teacher", 303)
             done.set_cookie("teacher", key, httponly=True, samesite="strict", path=f"{self.root}/teacher")
             return done
