@@ -25,6 +25,7 @@ MOST_VOTERS = 1000
 MOST = {"new": 250, "voter": 300, "key": 60}
 # What a question goes through. Answers before `revealed` are first votes, later ones second votes, until `measured`.
 ASKED, REVEALED, AGAIN, COMPARED, MEASURED = "asked", "revealed", "again", "compared", "measured"
+ANSWERED = "select count(distinct voter), key from votes where answer <> 'null'"
 TABLES = """
 create table if not exists about (name primary key, value) without rowid;
 create table if not exists voters (voter primary key) without rowid;
@@ -57,6 +58,7 @@ class Ballots:
             self.connection.close()
             raise BlockingIOError(f"{self.folder / FILE} is in use by another wall ({error}); close that") from None
         (self.folder / FILE).chmod(0o600)
+        self.answered = {key: count for count, key in self.all(f"{ANSWERED} group by key")}
         for name, size in (("code", 4), ("key", 16), ("taken back", 8)):
             if not self.about(name):
                 self.note(name, "".join(secrets.choice(LETTERS) for _ in range(size)))
@@ -128,9 +130,9 @@ class Ballots:
 
     def offered(self) -> tuple[str, int]:
         """The question that wasn't asked yet and has the most answers, and how many; ("", 0) if there is none."""
-        rows = self.all("""select key, count(distinct voter) from votes
-            where key not in (select key from questions where phase is not null) group by key order by 2 desc, 1""")
-        return rows[0] if rows else ("", 0)
+        asked = self.all("select key from questions where phase is not null")
+        rest = [one for one in self.answered.items() if (one[0],) not in asked and one[1]]
+        return min(rest, key=lambda one: (-one[1], one[0]), default=("", 0))
 
     def measured(self, key: str) -> tuple[Any, str]:
         """The measurement in the question's unit, None if there is none, and where it comes from."""
@@ -146,6 +148,7 @@ class Ballots:
         joins again, so that made-up voters leave room."""
         if key := self.about("asked"):
             self.all("delete from votes where key = ?", key)
+            self.answered.pop(key, None)
             self.all("delete from voters where voter not in (select voter from votes)")
             self.move(ASKED)
             self.note("taken back", secrets.token_hex(4))
@@ -197,6 +200,7 @@ class Ballots:
         if self.one("select 1 from votes where key = ? and voter = ? and round = ? and at > ?", *one, at):
             raise Refused(412, "an answer with a later time is kept")
         self.all("insert or replace into votes values (?, ?, ?, ?, ?)", *one, json.dumps(answer), at)
+        self.answered[key] = self.one(f"{ANSWERED} and key = ?", key)
 
     def answer(self, key: str, voter: str) -> Any:
         """The voter's last; None if there is none."""
@@ -215,9 +219,9 @@ class Ballots:
 
     def counts(self, key: str) -> tuple[int, int]:
         """How many have answered, and how many of them in both rounds."""
-        count = "select count(distinct voter) from votes where key = ? and answer <> 'null'"
-        both = f"{count} and round = 2 and voter in (select voter from votes where key = ? and round = 1)"
-        return self.one(count, key), self.one(both, key, key)
+        both = """select count(*) from votes where key = ? and answer <> 'null' and round = 2
+            and voter in (select voter from votes where key = ? and round = 1)"""
+        return self.answered.get(key, 0), self.one(both, key, key)
 
     # --- the end of a lesson ---
     def end(self, keep: bool) -> list[Path]:
