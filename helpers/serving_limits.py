@@ -12,6 +12,7 @@ import os
 import select
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -125,17 +126,22 @@ class LimitedProtocol(H11Protocol):
 
 
 class CrowdedProtocol(LimitedProtocol):
-    """Keeps at most `most` connections: for one more, it cuts off the client that it has waited for longest."""
+    """Keeps at most `most` connections. For one more, it cuts off a sixteenth of the address that has most: those it has
+    waited for longest, and those that wait for an answer only if there are no others."""
 
     most = 256
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         if len(self.connections) > self.most:
-            waited_for = [one for one in self.connections if one.state is not h11.DONE]
-            longest = min(waited_for, key=lambda one: one.timer.when())
-            self.connections.remove(longest)
-            longest.transport.abort()
+            by_address = defaultdict(list)
+            for one in self.connections:
+                by_address[one.client and one.client[0]].append(one)
+            theirs = max(by_address.values(), key=len)
+            theirs.sort(key=lambda one: (one.state is h11.DONE, one.timer.when()))
+            for one in theirs[: len(theirs) // 16 + 1]:
+                self.connections.remove(one)
+                one.transport.abort()
 
 
 class Terminal(logging.Handler):

@@ -341,6 +341,22 @@ def test_whoever_begins_a_body_and_stops_is_cut_off_for_another(tmp_path: Path):
             line.close()
 
 
+def test_whoever_reads_no_answer_keeps_nobody_else_out(tmp_path: Path):
+    """A class that has room for sixteen."""
+    room = Class(tmp_path, files=(64, 64))
+    with ExitStack() as opened:
+        for _ in range(20):
+            line = opened.enter_context(socket.socket())
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+            line.bind(("127.0.0.2", 0))
+            line.connect(("127.0.0.1", room.port))
+            line.sendall(b"GET /wall.js HTTP/1.1\r\nHost: x\r\n\r\n" * 1000)
+        time.sleep(2)
+        assert {room.ask("GET", f"/{room.code}")[0] for _ in range(20)} == {200}
+    room.kill()
+
+
 @pytest.mark.slow
 @pytest.mark.measured
 def test_nobody_waits_for_all_that_another_address_asks_for(room: Class):

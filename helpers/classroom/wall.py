@@ -48,7 +48,7 @@ from .course import GRADES, TEMPLATES
 from .pages import filled, text
 
 LARGEST = 4 * KiB  # bytes of a body
-MOST_FILES, BACKLOG = 4096, 128
+MOST_FILES, BACKLOG = 4096, 512
 VOTER = re.compile("[0-9a-f]{32}")
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
