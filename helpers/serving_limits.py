@@ -126,8 +126,8 @@ class LimitedProtocol(H11Protocol):
 
 
 class CrowdedProtocol(LimitedProtocol):
-    """Keeps at most `most` connections. For one more, it cuts off a sixteenth of the address that has most: those it has
-    waited for longest, and those that wait for an answer only if there are no others."""
+    """Keeps at most `most` connections. For one more, it cuts off a sixteenth of the address that has most: those that
+    have let it wait for longest, and those that wait for an answer only if there are no others."""
 
     most = 256
 

@@ -59,11 +59,11 @@ HEADERS = {
 
 
 class Wall:
-    """`root`: the path below which it is served. `public`: the address of that path for the class. `behind`: is it a
-    proxy's, which says where a request comes from?"""
+    """`root`: the path below which it is served. `public`: the address of that path for the class. `proxies`: how many
+    are before it, each of which says where a request comes from."""
 
-    def __init__(self, ballots: Ballots, public: str, behind: bool) -> None:
-        self.ballots, self.public, self.behind = ballots, public, behind
+    def __init__(self, ballots: Ballots, public: str, proxies: int) -> None:
+        self.ballots, self.public, self.proxies = ballots, public, proxies
         self.netloc, self.root = urlsplit(public)[1:3]
         self.lately = ""  # what the last lesson left
         self.drawing = asyncio.Lock()
@@ -107,8 +107,8 @@ class Wall:
 
     def client(self, request: Request) -> str:
         """The address that it comes from. A proxy adds it to those that the client says it has come through."""
-        forwarded = request.headers.get("X-Forwarded-For", "") if self.behind else ""
-        return forwarded.split(",")[-1].strip() or request.client.host
+        forwarded = ",".join(request.headers.getlist("X-Forwarded-For")).split(",")
+        return forwarded[-self.proxies :][0].strip() if self.proxies else request.client.host
 
     def same_site(self, request: Request) -> None:
         """Refused for a form on another site's page. Browsers tell, and whatever else sends forms has no cookies."""
@@ -340,6 +340,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=GRADES, help="the folder of `make grade`; votes go into its wall/")
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--behind", default="", help="a proxy's address for it: https://hub.example.org/services/wall")
+    parser.add_argument("--proxies", type=int, default=1, help="how many are before it, with --behind")
     parser.add_argument("--socket", help="a path instead of the port, in a folder that only you and the proxy can open")
     parser.add_argument("--code", default="", help="the class's code, if not a new one: 4 to 16 letters and digits")
     parser.add_argument("--size", type=int, default=0, help="how many can join: phones and notebooks of the class")
@@ -362,7 +363,10 @@ def main() -> None:
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, MOST_FILES), hard))
         CrowdedProtocol.most = min(hard, MOST_FILES) // 4  # the others are on their way in or out
-    wall, key = Wall(ballots, public, bool(options.behind)), "-".join(re.findall("....", ballots.about("key")))
+    wall, key = (
+        Wall(ballots, public, options.proxies if options.behind else 0),
+        "-".join(re.findall("....", ballots.about("key"))),
+    )
     alone = host == "127.0.0.1" and not options.behind
     own = public if options.socket else f"http://127.0.0.1:{options.port}{wall.root}"
     print(text("wall.txt.j2", wall=wall, own=own, key=key, alone=alone), flush=True)
