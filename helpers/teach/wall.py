@@ -22,7 +22,7 @@ CLASS = "ZERO_COPY_CLASS"  # on a hub, the class that everybody has joined
 FILE = "wall"  # "voter": [address, number], so that a restarted kernel isn't a second voter
 WAIT_S, TIMEOUT_S = 0.3, 5.0  # for a cell, and for a thread in the background
 PAUSES_S = (1, 2, 5, *[10] * 360)  # between tries, for an hour
-ADDRESS = re.compile(r"https?://[^/@?#\s]+(/[\w.~-]+)*/[A-Za-z0-9]{4,16}")
+ADDRESS = re.compile(r"https?://[^][/@?#\s]+(/[\w.~-]+)*/[A-Za-z0-9]{4,16}")
 LATER = "not on the wall yet: it's sent as soon as the wall answers"
 SAID = {
     200: "on the wall, without your name",
@@ -164,13 +164,13 @@ def _is_final(status: int | None) -> bool:
 
 
 def _ask(wall: Wall, path: str, content: str) -> int | None:
-    """The status; nothing else of the answer is read."""
+    """The status; nothing else of the answer is read, which may have no end."""
     where = urlsplit(wall.address)
     connect = HTTPSConnection if where.scheme == "https" else HTTPConnection
     try:
         with closing(connect(where.netloc, timeout=TIMEOUT_S)) as line:
             who = {"Authorization": f"Bearer {wall.key}"} if wall.key else {}
             line.request("PUT", f"{where.path}/{path}", content, who)
-            return line.getresponse().status
-    except (OSError, HTTPException, ValueError):
+            return int(re.match(rb"HTTP/1\.[01] (\d{3})\b", line.sock.makefile("rb").readline(99))[1])
+    except (OSError, HTTPException, ValueError, TypeError):
         return None
