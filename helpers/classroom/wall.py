@@ -20,7 +20,6 @@ import secrets
 import socket
 import sqlite3
 import sys
-import time
 from dataclasses import replace
 from functools import cache
 from itertools import groupby, pairwise
@@ -34,7 +33,7 @@ from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Scope
 from uvicorn import Server
 
 from ..folders import TEACHER
@@ -42,7 +41,7 @@ from ..measure.child import resource  # None on Windows
 from ..serving_limits import CrowdedProtocol, Terminal, body_of, limited
 from ..teach.wall import ADDRESS
 from ..units import KiB
-from .ballots import AGAIN, ASKED, COMPARED, FOLDER, MEASURED, REVEALED, Ballots, Refused
+from .ballots import AGAIN, ASKED, COMPARED, FOLDER, MEASURED, REVEALED, Ballots, Refused, checked
 from .charts import MIN_ANSWERS, chart
 from .course import GRADES, TEMPLATES
 from .pages import filled, text
@@ -50,6 +49,7 @@ from .pages import filled, text
 LARGEST = 4 * KiB  # bytes of a body
 MOST_FILES, BACKLOG = 4096, 512
 VOTER = re.compile("[0-9a-f]{32}")
+NUMBERS = re.compile(r"(localhost|[\d.]+)(:\d+)?")  # a host that is no name
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
     "frame-ancestors 'none'; base-uri 'none'",
@@ -67,7 +67,7 @@ class Wall:
         self.netloc, self.root = urlsplit(public)[1:3]
         self.lately = ""  # what the last lesson left
         self.drawing = asyncio.Lock()
-        self.spread: tuple[str, int, list[Any]] = "", 0, []  # of which page, of how many votes, the pairs of answers
+        self.spread = "", 0, []  # the page that it is on, how many votes, and the pairs of answers
         self.drawn: tuple[Any, str] = None, ""  # the last picture, and what it's made of
         routes = [
             Route("/teacher", self.teacher, methods=["GET", "POST"]),
@@ -83,11 +83,11 @@ class Wall:
         self.starlette = Starlette(routes=[Mount(self.root or "/", routes=routes)], exception_handlers=full)
         self.turns = WeakValueDictionary()  # by address: whoever is next
 
-    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def app(self, scope: Scope, *more: Any) -> None:
         """Each address begins one request in a turn of the loop, so that nobody waits for all those of another."""
         async with self.turns.setdefault(self.client(Request(scope)), asyncio.Lock()):
             await asyncio.sleep(0)
-        await self.starlette(scope, receive, send)
+        await self.starlette(scope, *more)
 
     @property
     def address(self) -> str:
@@ -111,10 +111,12 @@ class Wall:
         return forwarded[-self.proxies :][0].strip() if self.proxies else request.client.host
 
     def same_site(self, request: Request) -> None:
-        """Refused for a form on another site's page. Browsers tell, and whatever else sends forms has no cookies."""
+        """Refused for a form on another site's page, or under a name that another site may have given to this address.
+        Browsers tell, and whatever else sends forms has no cookies."""
         host = request.headers.get("Origin", "://" + self.netloc).partition("://")[2]
         fetched = request.headers.get("Sec-Fetch-Site", "none")
-        if fetched not in ("same-origin", "none") or host not in (request.headers.get("Host"), self.netloc):
+        own = host == self.netloc or (NUMBERS.fullmatch(host) and host == request.headers.get("Host"))
+        if fetched not in ("same-origin", "none") or not own:
             raise Refused(403, "that came from another page")
 
     async def refused(self, request: Request, error: Exception) -> Response:
@@ -230,11 +232,11 @@ class Wall:
                 answer = typed[0] if asked.kind == "quiz" and typed else asked.prediction.read(typed) if typed else None
                 if answer is None:
                     raise ValueError("Give an answer first.")
-                self.ballots.vote(key, self.voter(voter), answer, time.time_ns(), self.client(request))
+                self.ballots.vote(key, self.voter(voter), answer, 0, self.client(request))  # they come in their order
         except (ValueError, Refused) as why:  # the page is there all the same
             error = f"{why.args[-1][:1].upper()}{why.args[-1][1:]}"
-        mine = self.ballots.answer(key, voter)
-        told = in_words(asked, mine) if asked and mine is not None else ""
+        mine = checked(asked, self.ballots.answer(key, voter)) if asked else None  # it may have been asked differently
+        told = in_words(asked, mine) if mine is not None else ""
         page = self.page("wall_phone.html.j2", mine=mine, told=told, error=error)
         page.set_cookie("voter", voter, httponly=True, samesite="lax", path=f"{self.root}/")  # comes with links, too
         return page

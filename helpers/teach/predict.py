@@ -180,7 +180,7 @@ class Prediction(Lasting):
         if self.kind == "choice":
             return value if value in self.names else None
         is_order = isinstance(value, list | tuple) and sorted(map(str, value)) == sorted(self.names)
-        return list(value) if is_order else None
+        return list(map(str, value)) if is_order else None
 
     def read(self, typed: Sequence[str | None]) -> Value | None:
         """What the inputs say, None for nothing; ValueError if they don't say enough."""
