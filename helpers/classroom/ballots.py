@@ -25,12 +25,16 @@ MOST_VOTERS = 1000
 MOST = {"new": 250, "voter": 300, "key": 60}
 # What a question goes through. Answers before `revealed` are first votes, later ones second votes, until `measured`.
 ASKED, REVEALED, AGAIN, COMPARED, MEASURED = "asked", "revealed", "again", "compared", "measured"
-ANSWERED = "select count(distinct voter), key from votes where answer <> 'null'"
 TABLES = """
 create table if not exists about (name primary key, value) without rowid;
 create table if not exists voters (voter primary key) without rowid;
 create table if not exists questions (key primary key, phase, own, measured);
-create table if not exists votes (key, voter, round, answer, at, primary key (key, voter, round))
+create table if not exists votes (key, voter, round, answer, at, primary key (key, voter, round));
+create table if not exists answered (key primary key, voters);
+create trigger if not exists counted after insert on votes begin
+    insert or replace into answered
+        select new.key, count(distinct voter) from votes where key = new.key and answer <> 'null';
+end
 """
 
 
@@ -44,7 +48,8 @@ class Ballots:
 
     def __init__(self, folder: Path, code: str = "", size: int = 0) -> None:
         self.folder, self.fixed, self.size, self.minute, self.requests = folder, code, size, 0, Counter()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
         self.of_lessons = {one.key: one for path in lessons() for one in lesson(path.name[:2]).questions}
         self.open()
 
@@ -58,7 +63,6 @@ class Ballots:
             self.connection.close()
             raise BlockingIOError(f"{self.folder / FILE} is in use by another wall ({error}); close that") from None
         (self.folder / FILE).chmod(0o600)
-        self.answered = {key: count for count, key in self.all(f"{ANSWERED} group by key")}
         for name, size in (("code", 4), ("key", 16), ("taken back", 8)):
             if not self.about(name):
                 self.note(name, "".join(secrets.choice(LETTERS) for _ in range(size)))
@@ -105,7 +109,7 @@ class Ballots:
             question(key, asked).prediction  # noqa: B018
             if measured is not None:
                 measured = json.dumps(in_unit(measured, asked["unit"]))
-        except (TypeError, KeyError, AttributeError):
+        except (TypeError, KeyError, AttributeError, ValueError):
             raise Refused(422, "that isn't a question") from None
         self.all("insert or ignore into questions (key) values (?)", key)
         change = "update questions set own = ?, measured = coalesce(?, measured) where key = ?"
@@ -130,9 +134,9 @@ class Ballots:
 
     def offered(self) -> tuple[str, int]:
         """The question that wasn't asked yet and has the most answers, and how many; ("", 0) if there is none."""
-        asked = self.all("select key from questions where phase is not null")
-        rest = [one for one in self.answered.items() if (one[0],) not in asked and one[1]]
-        return min(rest, key=lambda one: (-one[1], one[0]), default=("", 0))
+        rows = self.all("""select key, voters from answered where voters > 0
+            and key not in (select key from questions where phase is not null) order by 2 desc, 1""")
+        return rows[0] if rows else ("", 0)
 
     def measured(self, key: str) -> tuple[Any, str]:
         """The measurement in the question's unit, None if there is none, and where it comes from."""
@@ -148,7 +152,6 @@ class Ballots:
         joins again, so that made-up voters leave room."""
         if key := self.about("asked"):
             self.all("delete from votes where key = ?", key)
-            self.answered.pop(key, None)
             self.all("delete from voters where voter not in (select voter from votes)")
             self.move(ASKED)
             self.note("taken back", secrets.token_hex(4))
@@ -200,7 +203,6 @@ class Ballots:
         if self.one("select 1 from votes where key = ? and voter = ? and round = ? and at > ?", *one, at):
             raise Refused(412, "an answer with a later time is kept")
         self.all("insert or replace into votes values (?, ?, ?, ?, ?)", *one, json.dumps(answer), at)
-        self.answered[key] = self.one(f"{ANSWERED} and key = ?", key)
 
     def answer(self, key: str, voter: str) -> Any:
         """The voter's last; None if there is none."""
@@ -219,9 +221,9 @@ class Ballots:
 
     def counts(self, key: str) -> tuple[int, int]:
         """How many have answered, and how many of them in both rounds."""
-        both = """select count(*) from votes where key = ? and answer <> 'null' and round = 2
-            and voter in (select voter from votes where key = ? and round = 1)"""
-        return self.answered.get(key, 0), self.one(both, key, key)
+        count = "select count(distinct voter) from votes where key = ? and answer <> 'null'"
+        both = f"{count} and round = 2 and voter in (select voter from votes where key = ? and round = 1)"
+        return self.one(count, key), self.one(both, key, key)
 
     # --- the end of a lesson ---
     def end(self, keep: bool) -> list[Path]:
