@@ -365,10 +365,8 @@ def main() -> None:
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, MOST_FILES), hard))
         CrowdedProtocol.most = min(hard, MOST_FILES) // 4  # the others are on their way in or out
-    wall, key = (
-        Wall(ballots, public, options.proxies if options.behind else 0),
-        "-".join(re.findall("....", ballots.about("key"))),
-    )
+    wall = Wall(ballots, public, options.proxies if options.behind else 0)
+    key = "-".join(re.findall("....", ballots.about("key")))
     alone = host == "127.0.0.1" and not options.behind
     own = public if options.socket else f"http://127.0.0.1:{options.port}{wall.root}"
     print(text("wall.txt.j2", wall=wall, own=own, key=key, alone=alone), flush=True)
