@@ -29,6 +29,7 @@ from .units import KiB
 TIMEOUT_S = 10.0
 SLOWEST = 100 * KiB  # per second
 LINGER_S = 1.0  # for a refused client to read the answer
+SPARED_S = 5.0
 
 
 class ClientGone(Exception):
@@ -127,7 +128,7 @@ class LimitedProtocol(H11Protocol):
 
 class CrowdedProtocol(LimitedProtocol):
     """Keeps at most `most` connections. For one more, it cuts off a sixteenth of the address that has most: those that
-    have let it wait for longest, and those that wait for an answer only if there are no others."""
+    it has waited for longest. Those that wait for an answer count as SPARED_S younger."""
 
     most = 256
 
@@ -135,10 +136,10 @@ class CrowdedProtocol(LimitedProtocol):
         super().connection_made(transport)
         if len(self.connections) > self.most:
             by_address = defaultdict(list)
-            for one in self.connections:
+            for one in self.connections - {self}:
                 by_address[one.client and one.client[0]].append(one)
             theirs = max(by_address.values(), key=len)
-            theirs.sort(key=lambda one: (one.state is h11.DONE, one.timer.when()))
+            theirs.sort(key=lambda one: one.timer.when() + SPARED_S * (one.state is h11.DONE))
             for one in theirs[: len(theirs) // 16 + 1]:
                 self.connections.remove(one)
                 one.transport.abort()
