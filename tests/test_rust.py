@@ -210,7 +210,7 @@ def test_a_page_shows_source_figures_and_where_they_were_made():
     page = BeautifulSoup(shown._repr_html_(), "html.parser")
     assert page.pre.get_text().strip() == twin("copy").part("chunks").strip()
     assert [row.th.get_text() for row in page.tbody.find_all("tr")] == ["read_to_end", "chunk loop"]
-    assert page.caption.get_text() == "Two ways." and "64 MiB" in page.tbody.get_text()
+    assert page.caption.get_text() == "Two ways." and "64\xa0MiB" in page.tbody.get_text()
     assert page.p.get_text().startswith("Recorded, not run here: rustc 1.")
     naive, page = refusal("dangling"), BeautifulSoup(rust(refusal("dangling"), "naive")._repr_html_(), "html.parser")
     source, message = page.find_all("pre")

@@ -159,10 +159,12 @@ def translate_proc_errors(pid: int | str) -> Iterator[None]:
 
 def _read(pid: int | str, name: str) -> str:
     with translate_proc_errors(pid):
+        data = bytearray()
         with open(f"/proc/{pid}/{name}", "rb") as file:
-            data = file.read(LONGEST + 1)
-        if len(data) > LONGEST:
-            raise OSError(errno.EAGAIN, "too many mappings of files with long names", file.name)
+            while part := file.read(MiB):
+                data += part
+                if len(data) > LONGEST:
+                    raise OSError(errno.EAGAIN, "too many mappings of files with long names", file.name)
         text = data.decode(errors="surrogateescape")
         if not text:  # it has ended, and nobody has waited for it yet; or it is a kernel thread
             raise ProcessLookupError(errno.ESRCH, "no memory")
