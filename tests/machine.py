@@ -1,8 +1,8 @@
 """`make machine`: a class's hub on a Debian with systemd as process 1, in a machine that QEMU emulates.
 
 machine.toml says how each kind of machine is made and started, and has the steps: scripts that bash(1) runs there, as
-root. The user `teacher` has a clone of what's committed, and /root/class.zip is the students' edition. A disk is made
-once and stays in FOLDER. What a run writes on it goes with the run; what the steps print stays. The exit code says
+root. The user `teacher` has a clone of what's committed, and root has the students' edition. A disk is made once and
+stays in FOLDER. What a run writes on it goes with the run; what the steps print stays. The exit code says
 whether all steps ended with zero.
 """
 

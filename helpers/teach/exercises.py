@@ -110,9 +110,8 @@ class Exercise:
             verdict = Verdict("not yet", str(slip), cause=NOT_CARRIED)
         except Exception as error:  # cells nested too deep, no room on the disk, a fault of the check, …
             begin, cause = "the check couldn't run", "not-checked"
-            if (
-                attempt and attempt.ran and not isinstance(error, OSError | MemoryError)
-            ):  # what no answer of ours causes
+            no_machine_s = not isinstance(error, OSError | MemoryError)
+            if attempt and attempt.ran and no_machine_s:  # what no answer of ours causes
                 begin, cause = "what it returned can't be looked at", "not-looked-at"
             why = f"{begin}: {short(str(error), 600)}{exercise_files.place(error, self.folder)}"
             verdict = Verdict("not yet", why, cause=cause)
