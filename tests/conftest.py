@@ -170,9 +170,9 @@ def shell(room_for_a_shell: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def browser() -> Iterator[Browser]:
     """Headless Chromium."""
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        yield chromium
-        chromium.close()
+        started = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        yield started
+        started.close()
 
 
 @pytest.fixture(scope="module")
