@@ -35,7 +35,8 @@ def kept(name: str) -> Path:
     print(f"{name}: makes its disk …", flush=True)
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    made = subprocess.run(["bash", "-euo", "pipefail", "-c", ALL["disk"]], cwd=new, env=os.environ | ROWS[name])
+    settings = ROWS[name] | {"mirror": subprocess.check_output([ROOT / ".ci/mirror"], text=True).strip()}
+    made = subprocess.run(["bash", "-euo", "pipefail", "-c", ALL["disk"]], cwd=new, env=os.environ | settings)
     if made.returncode:
         sys.exit(f"{name}: no disk could be made: see {new}/log")
     return new.rename(folder)
