@@ -154,8 +154,11 @@ class Attempt:
 
     def is_late(self, file: Path) -> bool:
         """Has the file changed after `note_return`? Where a second run measures the heap, that wrote it anew."""
-        noted = self.own / "returned"  # it isn't there where a look at the process came too late
-        return kinds_are_told_apart() and noted.exists() and changed(file) > changed(noted)
+        if not kinds_are_told_apart():
+            return False
+        if not (noted := self.own / "returned").exists():
+            raise NotYet("unseen", "its process had ended before the check could see that the file was complete.")
+        return changed(file) > changed(noted)
 
     def random_file(self, name: str = "source.bin", size: int | None = None) -> Path:
         """A new file of random bytes in the student's folder, handed out. By default its size is about the check's, and
