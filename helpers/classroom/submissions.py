@@ -81,14 +81,12 @@ METADATA_SIZE = 64 * 1024  # bytes at both ends of a notebook, where its metadat
 MAX_PREDICTIONS, MAX_VALUES, TEXT_LENGTH = 1_000, 100, 200  # predictions; values in each; characters in each value
 LARGEST_NUMBER = 1e300
 SHOWN_NAMES = 5  # names of files that aren't notebooks
+ONE_S = "Did one student upload it? Then keep only what counts in it. If not, grade"
 SEVERAL = (
-    "it looks like a folder or a zip of several hand-ins inside another zip or beside others' work; if it is, unpack "
-    "the outer zip, and grade this by itself"
+    "it looks like several students' work, in another zip or beside others' work. "
+    f"{ONE_S} it by itself, and unpack the outer zip first"
 )
-LONE = (
-    "all that is in it is {}, which looks like several students' work; if it is, grade that folder or zip by itself; "
-    "if it's one student's, keep only what counts in it"
-)
+LONE = f"all that is in it is {{}}, which looks like several students' work. {ONE_S} that folder or zip by itself"
 
 NUMBERED = re.compile(r"([0-9]{2})_")
 LESSON = re.compile(r"(?:lesson[ _-]?)?([0-9]{2})(?![0-9])", re.I)
