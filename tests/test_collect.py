@@ -41,6 +41,15 @@ def test_only_a_students_own_zips_come_in(collect, tmp_path: Path, capsys: pytes
     assert not list(collect.handed_in(str(tmp_path), os.getuid() + 1)), "the home's owner says whose it is"
 
 
+def test_nobodys_zips_fill_the_disk(collect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.setattr(collect, "TOGETHER", 5)
+    (folder := tmp_path / "my_lessons" / "hand-in").mkdir(parents=True)
+    for name in ("02_a.zip", "02_b.zip", "02_c.zip"):
+        (folder / name).write_bytes(b"zip")
+    assert [name for name, *_ in collect.handed_in(str(tmp_path), os.getuid())] == ["02_a.zip"]
+    assert capsys.readouterr().out.count("left out: larger than") == 2
+
+
 def test_one_lesson_is_collected_at_a_time_and_what_is_withdrawn_is_named(
     collect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):

@@ -6,7 +6,7 @@ GRADES/02` puts each student's feedback into ~/my_lessons/feedback/02.html. The 
 not its name. What was collected before stays, and is named if it isn't handed in any more.
 
 Students may put anything there. So each home is read with its owner's rights alone: nothing that they couldn't read
-themselves can come in by a link. Links, devices, files of others and files larger than LARGEST are named and left out.
+themselves can come in by a link. Links, devices, files of others and files that are too large are named and left out.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 
 LARGEST = 10 << 20  # bytes of a zip; a lesson with its outputs has about one MiB
-MOST = 50  # zips in a home
+MOST, TOGETHER = 50, 50 << 20  # zips in a home, and their bytes
 ZIP = re.compile(r"([0-9]{2})_[\w-]{1,60}\.zip")
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe doesn't wait
@@ -41,9 +41,12 @@ def handed_in(home: str, owner: int, lesson: str = "") -> Iterator[tuple[str, by
             for name in sorted(os.listdir(folder))
             if (zipped := ZIP.fullmatch(name)) and zipped[1].startswith(lesson)
         ]
+        left = TOGETHER
         for name in named[:MOST]:
             try:
-                yield name, *own_file(name, folder, owner)
+                data, when = own_file(name, folder, owner, min(LARGEST, left))
+                left -= len(data)
+                yield name, data, when
             except OSError as error:
                 print(f"{home}: {name} left out: {error.strerror}")
         for name in named[MOST:]:
@@ -52,14 +55,14 @@ def handed_in(home: str, owner: int, lesson: str = "") -> Iterator[tuple[str, by
         os.close(folder)
 
 
-def own_file(name: str, folder: int, owner: int) -> tuple[bytes, int]:
-    """The bytes and time (ns) of a small file of the owner's. OSError for anything else."""
+def own_file(name: str, folder: int, owner: int, largest: int) -> tuple[bytes, int]:
+    """The bytes and time (ns) of a file of the owner's. OSError for anything else, and if it's larger."""
     with open(os.open(name, FILE, dir_fd=folder), "rb") as reader:
         found = os.fstat(reader.fileno())
         if found.st_uid != owner or found.st_nlink > 1 or not stat.S_ISREG(found.st_mode):
             raise OSError(0, "not a file of its own that belongs to the student")
-        if len(data := reader.read(LARGEST + 1)) > LARGEST:
-            raise OSError(0, f"larger than {LARGEST >> 20} MiB")
+        if len(data := reader.read(largest + 1)) > largest:
+            raise OSError(0, f"larger than {LARGEST >> 20} MiB, or all together than {TOGETHER >> 20} MiB")
         return data, found.st_mtime_ns
 
 
