@@ -214,7 +214,7 @@ def test_the_teacher_closes_the_door_and_takes_votes_back(browser: Browser, room
     expect(teacher.get_by_text("The door is closed")).to_be_visible()
     late = page_of(browser, room, f"/{room.code}", 390, 800)
     expect(late.get_by_role("alert").last).to_have_text(
-        "The door is closed: 1 have joined. Ask your teacher to let you in"
+        "The door is closed: 1 have joined. Ask your teacher to let you in."
     )
     is_accessible(teacher, late)
     teacher.get_by_label("How many more may join?").fill("3")

@@ -100,7 +100,11 @@ if __name__ == "__main__":
     chosen = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("Only root may end an account: sudo python3 leave.py NAME")
-    if chosen.name not in grp.getgrnam(chosen.group).gr_mem:
+    try:
+        user = pwd.getpwnam(chosen.name)
+    except KeyError:
+        sys.exit(f"No account is named {chosen.name}. Is that the right name?")
+    if grp.getgrnam(chosen.group).gr_gid not in os.getgrouplist(user.pw_name, user.pw_gid):
         sys.exit(f"{chosen.name} isn't in the group {chosen.group}. Is that the right name?")
     try:
         asked(chosen.hub, "GET", chosen.name)
@@ -108,7 +112,7 @@ if __name__ == "__main__":
         sys.exit(
             f"The hub doesn't answer at {chosen.hub} ({error.reason}). Start it first: it has to forget its tokens."
         )
-    leave(user := pwd.getpwnam(chosen.name), chosen.hub)
+    leave(user, chosen.hub)
     if rest := list(left(user, chosen.hub)):
         sys.exit("\n".join([f"Not all of {chosen.name} is gone. There is still:", *rest]))
     print(f"{chosen.name} has left: no account, home, process, token or file of theirs is on this machine.")

@@ -180,7 +180,7 @@ class Ballots:
         if self.one("select 1 from voters where voter = ?", voter):
             return
         if self.joined >= self.seats:
-            raise Refused(503, f"the door is closed: {self.joined} have joined. Ask your teacher to let you in")
+            raise Refused(503, f"the door is closed: {self.joined} have joined. Ask your teacher to let you in.")
         self.limit("new", address, self.seats)
         self.all("insert into voters values (?)", voter)
 
