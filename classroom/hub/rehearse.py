@@ -448,10 +448,19 @@ async def class_of(students: list[Student], at: dict[str, str], memory: Memory) 
     first, other, *_ = students
     return {
         "slow-the-log-in": await slowed(first, other),
+        "log-somebody-in-by-a-page": await logged_in_by_a_page(first),
         "take-another-s-port": await first.takes_port(other),
         **await first.tries(about, other.user),
         **await first.leaves_traces(),
     }
+
+
+async def logged_in_by_a_page(first: Student) -> str:
+    """A page of one's own may fill in the log-in of whoever looks at it; browsers say so."""
+    visitor = Student(first.user, first.password, first.hub, True)
+    visitor.web.headers["Sec-Fetch-Site"] = "same-site"
+    status = (await visitor.form(visitor.password)).status_code
+    return "" if status == 403 else f"the hub said {status}"
 
 
 async def slowed(first: Student, other: Student) -> str:
