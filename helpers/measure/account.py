@@ -9,8 +9,6 @@ from .recording import METERS, Mark, Recording
 from .tables import NONE
 
 AT_THE_END = "“At the end” is what stayed when the call ended, with what it returned."
-STACK = "What resident memory rose by on the way to its highest, and the Python stack then, in a run of its own:\n"
-NO_STACK = "  not known: a run did not return, or this system keeps no high-water mark"
 MOST_MARKS = 20
 
 
@@ -23,6 +21,8 @@ def rows(runs: Sequence[Recording]) -> list[tuple[str, ...]]:
         if key in ("anonymous", "file", "shared") or (key == "heap" and runs[0].heap_peak is not None):
             stayed = (_at_the_end(run, run.heap_left if key == "heap" else run.left.get(key)) for run in runs)
             made.append((meter.title.replace("peak", "at the end"), *stayed))
+        if key == "read calls":
+            made.append(("bytes read, from the cache too", *(in_words(run.io.read_bytes, "bytes") for run in runs)))
         if key == "resident":
             made.append(("code imported meanwhile", *(_at_the_end(run, run.imported) for run in runs)))
     names = dict.fromkeys(mark.name for run in runs for mark in run.marks)

@@ -242,6 +242,7 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
         tracemalloc.start()
         heap_before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
+    stacks = inside.Stacks(options["stack"]) if options["stack"] else None
     resident_before = read.reset_high_water()
     imports, marked = inside.Imports(lambda: sum(read.sizes(b"VmRSS"))), []
 
@@ -253,12 +254,8 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
 
     marks.note, kinds = note, read.sizes(*KINDS)
     before, began = read.all(and_themselves=True), clock()
-    if options["stack"]:
-        import threading
-
-        stack = inside.Stack(clock, lambda: sum(read.sizes(b"VmHWM")))
-        threading.settrace(stack.trace)
-        settrace(stack.trace)
+    if stacks:
+        stacks.begin()
     try:
         value = outcome(function, args)
     except BaseException as error:
@@ -274,6 +271,8 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
         finally:
             quit(0)
     finished, after = clock(), read.all()
+    if stacks:
+        stacks.end()
     if resident_before:
         report["high_water"] = max(0, sum(read.sizes(b"VmHWM")) - sum(resident_before))
     if options["heap"]:
@@ -285,10 +284,6 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
     report["marks"] = [(name, at - began, *map(int.__sub__, sizes, kinds)) for name, at, sizes in marked]
     if kinds:
         report["imported"], report["imports"] = imports.bytes, imports.largest()
-    if options["stack"]:
-        threading.settrace(None)
-        if kinds:
-            report["stack"] = stack.text() or "  none: resident memory did not grow"
     counted = {name: after[name] - number for name, number in before.items() if name in after}
     if "syscr" in counted:
         counted["syscr"] -= report.get("marked", 0)  # each mark is a reading
