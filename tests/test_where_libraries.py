@@ -171,6 +171,16 @@ def test_polars_buffers_are_its_own_and_not_copies():
     assert where(frame.lazy())["plan"].startswith("no numbers")
 
 
+# --- SciPy ---------------------------------------------------------------------------------------------------------
+def test_a_sparse_matrix_shows_its_arrays():
+    sparse = pytest.importorskip("scipy.sparse")
+    rows = sparse.eye_array(N, format="csr")
+    assert {name: part.address for name, part in where(rows).items()} == {
+        name: getattr(rows, name).ctypes.data for name in ("indices", "indptr", "data")
+    }
+    assert [*where(sparse.coo_matrix(rows))] == ["coords", "coords #2", "data"]
+
+
 # --- torch ---------------------------------------------------------------------------------------------------------
 def test_a_tensor_is_a_view_of_its_storage():
     torch = pytest.importorskip("torch")
