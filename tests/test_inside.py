@@ -21,7 +21,6 @@ from helpers.folders import ROOT
 from helpers.measure import Recording, mark, measure
 from helpers.measure import run as running
 from helpers.measure.account import notes, rows
-from helpers.measure.recording import Mark
 from helpers.units import MiB
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="read from /proc, Linux only")
@@ -48,11 +47,11 @@ def test_what_stays_is_what_is_there_when_the_call_has_ended():
 def test_of_a_call_that_did_not_end_nothing_stays():
     run = measure(time.sleep, 60, timeout=0.1)
     cells = dict(rows([run]))
-    assert run.left == {} and cells["anonymous, at the end"] == cells["code imported meanwhile"] == "–"
+    assert run.left == {} and cells["anonymous, at the end"] == cells["waits"] == "–"
 
 
 # --- a peak that is too short ---------------------------------------------------------------------------------
-@pytest.mark.parametrize(("mark", "missed"), [(7.6, True), (1.6, False), (0, False)])
+@pytest.mark.parametrize(("mark", "missed"), [(7.6, True), (1.6, False)])
 def test_a_peak_that_the_sampler_missed_is_told_with_both_figures(mark: float, missed: bool):
     run = recording(anonymous=1, high_water=int(mark * MiB))
     words = "highest sample is 1 MiB resident, and the kernel's high-water mark is 7.6 MiB"
@@ -143,7 +142,7 @@ def test_marks_do_nothing_elsewhere_and_their_number_is_limited():
 
     marks()
     run = measure(marks)
-    assert run.io.read_calls < 50, "a mark's own reading doesn't count"
+    assert (run.io.read_calls, run.io.read_bytes) == (0, 0), "a mark's own reading doesn't count"
     assert 500 <= len(run.marks) < 1000 == run.marked / 5 and "of 5,000 marks were kept" in next(notes(run))
 
 
@@ -156,11 +155,7 @@ def test_of_many_marks_the_highest_and_the_rare_are_kept():
 
     cells = dict(rows([measure(marks)]))
     assert all(cells[f"“{name}”"].startswith("4") for name in ("rare", "often")), cells
-
-
-def test_of_marks_of_one_name_the_table_has_the_highest():
-    marks = [Mark("decoded", 0.1 * n, n * MiB, 0, 0) for n in (1, 3, 2)]
-    assert dict(rows([recording(marks=tuple(marks))]))["“decoded”"] == "3 MiB anonymous after 0.3 s (the highest of 3)"
+    assert "(the highest of " in cells["“often”"]
 
 
 @pytest.mark.measured
@@ -177,8 +172,6 @@ def test_calls_of_a_function_of_a_file_are_marked(tmp_path: Path, monkeypatch: p
     assert run.marks[3].anonymous - run.marks[0].anonymous == pytest.approx(16 * MiB, rel=0.1)
     with pytest.raises(TypeError, match=r"^can't mark the calls of decoder:missing: .* has no attribute 'missing'$"):
         measure(decoder.decode, 1, calls=["decoder:missing"])
-    with pytest.raises(ValueError, match="module:function, not 'decode'"):
-        measure(decoder.decode, 1, calls=["decode"])
 
 
 # --- which stacks allocated it --------------------------------------------------------------------------------

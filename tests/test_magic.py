@@ -62,7 +62,6 @@ def test_a_line_gives_its_value_its_curves_and_every_meter(run):
     assert shown.alt.startswith("Memory over time, one panel per method. taken(size): ")
     for meter in ("anonymous, peak", "minor faults", "read calls", "bytes read, from the cache too", "time"):
         assert f">{meter}<" in shown.html[1]
-    assert "heap, peak" not in shown.html[1]
 
 
 @pytest.mark.measured
@@ -158,6 +157,7 @@ def test_marks_what_stays_and_the_stack_are_shown(run):
     assert ">“taken”<" in shown.html[1] and ">anonymous, at the end<" in shown.html[1]
     assert re.search(r" at the peak.*:\n  Cell In\[5\], line 5\n    half = bytes.*\n(?!    half)", shown.printed)
     assert "That run's end: SIGABRT." in run("%measure -q --stack os.abort()").printed
+    assert [mark.name for mark in run("%measure -o -q -f taken taken(9)").value.marks] == ["taken", "taken ended"]
     assert run("%measure -o -q import numpy").value.imported > MiB
     assert run("%measure -o -q --modules numpy import numpy").value.imported == 0
 

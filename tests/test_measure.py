@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import psutil
 import pytest
 from serving import until
 from tables import each_of
@@ -113,7 +112,6 @@ def test_a_run_whose_peak_was_missed_is_done_again():
 
     assert tries(compare, flash) == tries(together, flash) == (3, [True])
     assert tries(compare, kept) == (1, [False])
-    assert tries(together, kept, flash) == (3, [False, True])
 
 
 # --- counters ----------------------------------------------------------------------------------------------
@@ -319,16 +317,6 @@ def test_a_function_that_asks_is_answered_by_an_empty_input():
 # --- nothing is left running -------------------------------------------------------------------------------
 
 
-def test_no_descriptor_thread_or_process_is_left(descendants):
-    measure(abs, 1)
-    here = psutil.Process()
-    before = (here.num_fds() if os.name == "posix" else 0, threading.active_count(), descendants())
-    for function in (abs, raising, os._exit):
-        measure(function, *([1] if function is not raising else []))
-    measure(forever, timeout=0.1)
-    assert (here.num_fds() if os.name == "posix" else 0, threading.active_count(), descendants()) == before
-
-
 @pytest.mark.measured
 @linux
 def test_the_process_that_was_called_answers_and_not_its_fork():
@@ -368,9 +356,7 @@ def test_a_function_whose_module_is_not_there(tmp_path, monkeypatch):
     (TypeError, r"write \['heavy'\]", lambda: measure(abs, 1, modules="heavy")),
     (ValueError, "repeat=0", lambda: compare({"a": abs}, 1, repeat=0)),
     (ValueError, "below what this machine can do", lambda: measure(abs, 1, interval=1e-7)),
-    (ValueError, "timeout is in seconds, more than 0", lambda: measure(abs, 1, timeout=0)),
     (ValueError, "timeout is in seconds, more than 0", lambda: measure(abs, 1, timeout=float("nan"))),
-    (ValueError, "'8 MB' isn't a size", lambda: measure(abs, 1, memory_limit="8 MB")),
 )
 def test_wrong_calls_are_named(error, words, wrong):
     with pytest.raises(error, match=words):
@@ -778,9 +764,6 @@ def test_recordings_and_comparisons_survive_json():
     assert again.to_json() == run.to_json() and again.value == {"answer": 42} and again.times.dtype == np.float64
     path = measure(Path, "somewhere", objects=True)
     assert "somewhere" in Recording.from_json(path.to_json()).value, "JSON holds no Path: it's kept as its repr"
-    old = run.to_json()
-    del old["virtual_peak"]
-    assert "virtual" in Recording.from_json(old).missing, "made before there was that meter"
     for wrong in ([], run.to_json() | {"version": 99}):
         with pytest.raises(ValueError, match="not a 'zero-copy recording'"):
             Recording.from_json(wrong)
@@ -791,9 +774,7 @@ def test_recordings_and_comparisons_survive_json():
 def test_a_recording_knows_its_machine(file):
     machine = measure(mapping_touched, file).machine
     assert machine.page_size == PAGE and machine.cores == os.cpu_count()
-    assert machine.file_system or not any(one.mountpoint == "/" for one in psutil.disk_partitions(all=True))
     assert machine.python.startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
-    assert measure(os.getpid).machine.file_system is None, "no file was measured"
 
 
 def test_a_comparison_keeps_order_and_chooses_the_fastest_run_that_returned(tmp_path):
@@ -817,8 +798,6 @@ def test_tables_have_units_and_say_how_a_run_ended():
     assert rows[1][0] == "broken (raised)" and rows[0][1].split()[1] in ("B", "KiB", "MiB")
     html = both._repr_html_()
     assert html.count('scope="row"') == 2 and "<caption>" in html
-    with pytest.raises(ValueError, match="no meter 'rss'; there are: anonymous"):
-        both.table("rss")
 
 
 def test_a_comparison_checks_the_work(tmp_path):
@@ -839,16 +818,6 @@ def test_a_comparison_prepares_every_run(tmp_path):
 
     compare({"a": logs, "b": logs}, log, repeat=2, heap=True, before=logs)
     assert [int(pid) == os.getpid() for pid in log.read_text().split()] == [True, False] * 6  # two of them traced
-
-
-@pytest.mark.measured
-def test_prints_survive_a_time_limit_and_other_alphabets(capsys):
-    def prints():
-        print("größer ✓")
-        forever()
-
-    measure(prints, timeout=1)
-    assert capsys.readouterr().out == "größer ✓\n"
 
 
 # --- the page cache, and what can be measured ---------------------------------------------------------------

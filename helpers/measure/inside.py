@@ -29,11 +29,14 @@ def stand_in(package: str, mark) -> None:
         made.__path__, made.mark, made.__getattr__ = [os.path.dirname(__file__)], mark, other
 
 
-def mark_calls(place: str, mark) -> None:
-    """Marks where calls of "module:function" or "module:Class.method" begin and end, whoever has imported it."""
-    module, _, path = place.partition(":")
+def mark_calls(place: str, mark, names: dict) -> None:
+    """Marks where calls of "module:function" or "module:Class.method" begin and end, whoever has imported it; without a
+    module, it's of the notebook, whose `names` functions use."""
+    module, _, path = place.rpartition(":")
     *outer, name = path.split(".")
-    owner = functools.reduce(getattr, outer, importlib.import_module(module))
+    if not module and path.split(".")[0] not in names:
+        raise NameError("the code uses no function of this name; one in a library is named as module:function")
+    owner = functools.reduce(getattr, outer, importlib.import_module(module or "__main__"))
     raw = vars(owner).get(name) or getattr(owner, name)
     function = raw.__func__ if isinstance(raw, (classmethod, staticmethod)) else raw
 
@@ -46,8 +49,8 @@ def mark_calls(place: str, mark) -> None:
             mark(f"{path} ended")
 
     setattr(owner, name, called if raw is function else type(raw)(called))
-    for names in [vars(module) for module in sys.modules.values() if isinstance(module, ModuleType)]:
-        names.update({key: called for key, value in names.items() if value is function})
+    for space in [names, *(vars(module) for module in sys.modules.values() if isinstance(module, ModuleType))]:
+        space.update({key: called for key, value in space.items() if value is function})
 
 
 def fewer(marks: list) -> list:

@@ -61,7 +61,8 @@ def measure(function: Callable, *args: Any, name: str | None = None, **options: 
     objects       the result comes back as a pickle, which can run anything here: only for code of your own
     modules       names of modules to import there first, so that they don't count; a module that isn't there is skipped
     warm          call it once before, in the same process, unmeasured; what that returns is let go of
-    calls         "module:function" or "module:Class.method": marks where their calls begin and end, as `mark` does
+    calls         "module:function", "module:Class.method", or "function" of the notebook: marks where their calls begin
+                  and end, as `mark` does
     inspect       called here, with the process's number, after the function has ended and before its result is sent:
                   to see what it still holds, or to change a file under it, in a thread; the limits hold meanwhile
 
@@ -99,8 +100,6 @@ class Options:
             raise ValueError(f"timeout is in seconds, more than 0, not {self.timeout!r}")
         if isinstance(self.modules, str):
             raise TypeError(f"modules is a list or tuple of names, not {self.modules!r}; write [{self.modules!r}]")
-        if wrong := [place for place in self.calls if ":" not in place]:
-            raise ValueError(f"a function is named as module:function, not {wrong[0]!r}")
 
     @property
     def limit(self) -> int | None:

@@ -1,6 +1,7 @@
 """Which Python stacks allocated what was there at a run's peak, and at its end: from the files that `inside.Stacks`
 wrote, in words."""
 
+import linecache
 import marshal
 import os
 import traceback
@@ -14,10 +15,8 @@ HERE = os.path.dirname(__file__)
 BELOW = tuple(os.path.join(HERE, name) for name in ("child.py", "inside.py", "__main__.py"))  # the measured program
 MOST, LEAST = 3, 1 / 5  # stacks of a moment, and the share that the second and third must have
 MOMENTS = ("at the peak", "at the end")
-HEAD = "What was allocated and not freed, by Python stack, in a run of its own with {}:"
 FALLBACK = "tracemalloc sees what Python and numpy allocate, and may miss a short peak. memray would see all: {}."
 MAPPED = "Mapped, touched or not: a file, which is lent, or memory for a library's own allocator."
-NOTHING = "  nothing was seen"
 
 Line = tuple[str, int, str]  # file, line, function
 Stack = tuple[tuple[Line, ...], bool]  # from the outermost line to the innermost; did it map memory itself?
@@ -36,7 +35,8 @@ def told(folder: Path, ended: str) -> str:
         own = tuple(line for line in lines if line[0] not in BELOW and not line[0].startswith("<frozen "))
         if not any(file.startswith(HERE) for file, _, _ in own):  # not `where` and the like
             sizes[moment][own, mapped] += size
-    said = [HEAD.format(tool)]
+    linecache.checkcache()
+    said = [f"What was allocated and not freed, by Python stack, in a run of its own with {tool}:"]
     least = LEAST * max(counted.total() for counted in sizes.values())
     counts = {moment: counted for moment, counted in sizes.items() if counted.total() > least}
     chosen = dict.fromkeys(stack for counted in counts.values() for stack in largest(counted))
@@ -45,7 +45,7 @@ def told(folder: Path, ended: str) -> str:
         frames = "".join(traceback.format_list([(*line, None) for line in lines])).rstrip()
         said.append(f"  {parts}{', mapped' * mapped}:\n{frames}")
     if not chosen:
-        said.append(NOTHING)
+        said.append("  nothing was seen")
     elif sizes["at the end"] and "at the end" not in counts:
         said.append(f"  At the end, {in_words(sizes['at the end'].total(), 'bytes')} was left.")
     if any(mapped for _, mapped in chosen):
@@ -71,7 +71,7 @@ def of_memray(path: Path) -> Iterator[Piece]:
         reader = memray.FileReader(path)
         records = reader.get_high_watermark_allocation_records, reader.get_leaked_allocation_records
         for moment, found in zip(MOMENTS, records, strict=True):
-            for record in found(merge_threads=True):
+            for record in found():
                 arenas = record.size == record.n_allocations * MiB  # of Python, for small objects
                 mapped = record.allocator == memray.AllocatorType.MMAP and not arenas
                 lines = tuple((file, line, name) for name, file, line in reversed(record.stack_trace()))

@@ -79,7 +79,9 @@ class Measuring(Magics):
     @argument("--stack", action="store_true", help="run it once more, for the Python stacks that allocated")
     @argument("--warm", action="store_true", help="call it once before, unmeasured: no first imports, full caches")
     @argument("--modules", type=names, default=[], help="modules to import before: --modules pandas,pyarrow")
-    @argument("-f", "--function", action="append", default=[], help="mark the calls of a function: -f module:function")
+    @argument(
+        "-f", "--function", action="append", default=[], help="mark the calls of a function: -f load, -f json:loads"
+    )
     @argument("code", nargs="...", help="a line of Python; with %%%%measure it is the rest of the cell")
     @line_cell_magic
     def measure(self, line: str, cell: str | None = None) -> Any:
