@@ -2,6 +2,7 @@
 wrote, in words."""
 
 import linecache
+import logging
 import marshal
 import os
 import traceback
@@ -16,11 +17,11 @@ BELOW = tuple(os.path.join(HERE, name) for name in ("child.py", "inside.py", "__
 MOST, LEAST = 3, 1 / 5  # stacks of a moment, and the share that the second and third must have
 MOMENTS = ("at the peak", "at the end")
 FALLBACK = "tracemalloc sees what Python and numpy allocate, and may miss a short peak. memray would see all: {}."
+NO_LINE = "  by no Python line, or by one that has changed sys.setprofile"
 MAPPED = "Mapped, touched or not: a file, which is lent, or memory for a library's own allocator."
 
 Line = tuple[str, int, str]  # file, line, function
 Stack = tuple[tuple[Line, ...], bool]  # from the outermost line to the innermost; did it map memory itself?
-Piece = tuple[str, int, tuple[Line, ...], bool]  # moment, bytes, the parts of a Stack
 
 
 def told(folder: Path, ended: str) -> str:
@@ -42,7 +43,7 @@ def told(folder: Path, ended: str) -> str:
     chosen = dict.fromkeys(stack for counted in counts.values() for stack in largest(counted))
     for lines, mapped in chosen:
         parts = ", ".join(f"{share(counted, (lines, mapped))} {moment}" for moment, counted in counts.items())
-        frames = "".join(traceback.format_list([(*line, None) for line in lines])).rstrip()
+        frames = "".join(traceback.format_list([(*line, None) for line in lines])).rstrip() or NO_LINE
         said.append(f"  {parts}{', mapped' * mapped}:\n{frames}")
     if not chosen:
         said.append("  nothing was seen")
@@ -64,10 +65,12 @@ def largest(sizes: "Counter[Stack]") -> list[Stack]:
     return [stack for n, (stack, size) in enumerate(sizes.most_common(MOST)) if not n or size > sizes.total() * LEAST]
 
 
-def of_memray(path: Path) -> Iterator[Piece]:
+def of_memray(path: Path) -> Iterator[tuple]:
+    """(moment, bytes, lines, mapped) of each stack."""
     try:
         import memray
 
+        memray.set_log_level(logging.CRITICAL)  # the end of the file is missing if the process was killed
         reader = memray.FileReader(path)
         records = reader.get_high_watermark_allocation_records, reader.get_leaked_allocation_records
         for moment, found in zip(MOMENTS, records, strict=True):
@@ -80,7 +83,8 @@ def of_memray(path: Path) -> Iterator[Piece]:
         return
 
 
-def of_tracemalloc(taken: dict) -> Iterator[Piece]:
+def of_tracemalloc(taken: dict) -> Iterator[tuple]:
+    """The same."""
     for moment in MOMENTS:
         for _, size, lines, *_ in taken.get(moment, ()):
             yield moment, size, tuple((file, line, "?") for file, line in reversed(lines)), False
