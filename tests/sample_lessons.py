@@ -44,8 +44,8 @@ NOTICED = Noticed((CASE,), {})._repr_mimebundle_()["text/html"]
 CUT = 'def cut(path):\n    """Half."""\n    return None if path is True else f"{path!r}\\n", rb"\xff", 0xFF, \'read\''
 PREDICT = predict("02.sample", "How much memory does `read` take at its peak, for a file of 256 MiB?")
 METERS = (
-    "method|anonymous, peak|file-backed, peak|shared, peak|resident, peak|heap, peak|minor faults|major faults|waits|"
-    "read calls|write calls|read from device|time|user time|system time"
+    "method|anonymous, peak|file-backed, peak|shared, peak|resident, peak|heap, peak, in a run of its own|minor faults|"
+    "major faults|waits|read calls|write calls|read from device|time|user time|system time"
 )
 COSTS = """\
 read|256 MiB|0 B|0 B|256 MiB|256 MiB|65,612|0|12|2|1|0 B|0.21 s|0.01 s|0.2 s

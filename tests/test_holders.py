@@ -284,13 +284,6 @@ def test_shared_memory(lesson: dict) -> None:
     assert named(held) == [("lesson.block", "global")]
 
 
-def test_other_processes_that_have_it_open(path: Path) -> None:
-    with path.open("rb") as file, subprocess.Popen(["sleep", "60"], stdin=file) as other:
-        found = who_holds(path)
-        other.kill()
-    assert found.notes[0] == f"Open, and not mapped, in other processes too: {other.pid} (sleep)"
-
-
 # --- an object -----------------------------------------------------------------------------------------------
 
 
@@ -324,6 +317,12 @@ def test_any_object_and_nothing_keeps_it(lesson: dict) -> None:
     assert {chain.name for chain in who_holds(lesson["model"]).chains} == {"lesson.model", "lesson.models['best'][0]"}
     del lesson["model"], lesson["models"]
     assert alive() is None
+
+
+@pytest.mark.parametrize("text", ["'x' * 4096", "np.str_('lxml has such ones too')"])
+def test_text_that_is_no_path_is_an_object(text: str, lesson: dict) -> None:
+    exec(f"text = {text}", lesson)
+    assert ("lesson.text", "global") in named(who_holds(lesson["text"]))
 
 
 @pytest.mark.parametrize("wrong", [None, 3, 2.5, True, ""])

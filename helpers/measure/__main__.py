@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..folders import write_whole
-from .account import AT_THE_END, NO_STACK, STACK, notes, rows
+from .account import AT_THE_END, notes, rows
 from .recording import Recording
 from .run import Options, imports_of_ours, measured
 from .tables import text_table
@@ -46,7 +46,11 @@ def main() -> int:
     add("-i", "--interval", type=float, default=0.01, help="seconds between two samples, 0.01 if not given")
     add("-t", "--timeout", type=float, default=float("inf"), help="seconds until it is stopped; no limit if not given")
     add("--modules", default="", help="modules to import before, so that they don't count: --modules numpy,pandas")
-    add("--stack", action="store_true", help="run it once more, traced, for the Python stacks that took the memory")
+    add(
+        "--stack",
+        action="store_true",
+        help="run it once more, for the Python stacks that allocated what it had at its peak and at its end",
+    )
     add("--heap", action="store_true", help="run it once more, under tracemalloc: the heap at its peak and at the end")
     add("-f", "--function", action="append", default=[], help="mark the calls of a function: -f module:function")
     add("script", help="a Python file")
@@ -82,8 +86,8 @@ def tell(run: Recording, options: argparse.Namespace) -> None:
         head, frame, own = run.error.partition(f'  File "{options.script}"')
         print("Traceback (most recent call last):" * bool(own), (frame + own or head).rstrip(), sep="\n")
     print("", text_table(("meter", "measured"), rows([run])), "", AT_THE_END, *notes(run), sep="\n")
-    if options.stack:
-        print(STACK + (run.stack or NO_STACK))
+    if run.stack:
+        print(run.stack)
     if run.ended not in ("returned", "raised"):
         print(f"It didn't end by itself: {run.ended}.")
 

@@ -9,8 +9,6 @@ from .recording import METERS, Mark, Recording
 from .tables import NONE
 
 AT_THE_END = "“At the end” is what stayed when the call ended, with what it returned."
-STACK = "What resident memory rose by on the way to its highest, and the Python stack then, in a run of its own:\n"
-NO_STACK = "  not known: a run did not return, or this system keeps no high-water mark"
 MOST_MARKS = 20
 
 
@@ -19,20 +17,23 @@ def rows(runs: Sequence[Recording]) -> list[tuple[str, ...]]:
     made = []
     for key, meter in METERS.items():
         if key != "heap" or runs[0].heap_peak is not None:
-            made.append((meter.title, *(in_words(meter.read(run), meter.unit) for run in runs)))
+            made.append((meter.title, *(_cell(run, meter.read(run), meter.unit) for run in runs)))
         if key in ("anonymous", "file", "shared") or (key == "heap" and runs[0].heap_peak is not None):
-            stayed = (_at_the_end(run, run.heap_left if key == "heap" else run.left.get(key)) for run in runs)
+            stayed = (_cell(run, run.heap_left if key == "heap" else run.left.get(key)) for run in runs)
             made.append((meter.title.replace("peak", "at the end"), *stayed))
+        if key == "read calls":
+            made.append(("bytes read, from the cache too", *(_cell(run, run.io.read_bytes) for run in runs)))
         if key == "resident":
-            made.append(("code imported meanwhile", *(_at_the_end(run, run.imported) for run in runs)))
+            made.append(("code imported meanwhile", *(_cell(run, run.imported) for run in runs)))
     names = dict.fromkeys(mark.name for run in runs for mark in run.marks)
     made += [(f"“{name}”", *(_at(name, run) for run in runs)) for name in list(names)[:MOST_MARKS]]
     more = len(names) - MOST_MARKS
     return made + [(f"… and {more:,} more names", *([NONE] * len(runs)))] * (more > 0)
 
 
-def _at_the_end(run: Recording, size: int | None) -> str:
-    return in_words(size, "bytes") if run.ended in ("returned", "raised") else NONE
+def _cell(run: Recording, seen: float | None, unit: str = "bytes") -> str:
+    """A figure; of a process that didn't report, NONE for what only a report tells."""
+    return NONE if seen is None and run.ended not in ("returned", "raised") else in_words(seen, unit)
 
 
 def _at(name: str, run: Recording) -> str:

@@ -129,16 +129,13 @@ def main() -> None:
                 importlib.import_module(name)
             except BaseException:  # whatever needs the module meets the error there
                 continue
-        for place in options["calls"]:
-            try:
-                inside.mark_calls(place, marks.mark)
-            except Exception as error:
-                raise TypeError(f"{NOT_MARKED} {place}: {text_of(error)}") from None
+        mark_all([place for place in options["calls"] if ":" in place], {})
         this = sys.modules["__main__"]  # noqa: F841  its functions go on
         sys.modules["__main__"] = main = ModuleType("__main__")
         function, args, *use = pickle.loads(payload)
         if (names := getattr(function, "__globals__", {})).get("__name__") == "__main__":
             vars(main).update(names)  # process pools and pickle find the notebook's functions and classes by name
+        mark_all([place for place in options["calls"] if ":" not in place], names)
         codes = [value.__code__ for value in (function, *names.values()) if type(value) is FunctionType]
         if any(code.co_flags & CO_COROUTINE for code in codes):
             importlib.import_module("asyncio")
@@ -152,6 +149,14 @@ def main() -> None:
         channel.send({"error": text_of(error)})
         return
     serve(channel, function, args, options, *use)
+
+
+def mark_all(places: list, names: dict) -> None:
+    for place in places:
+        try:
+            inside.mark_calls(place, marks.mark, names)
+        except Exception as error:
+            raise TypeError(f"{NOT_MARKED} {place}: {text_of(error)}") from None
 
 
 def warm_up(function, args: tuple) -> None:
@@ -242,6 +247,7 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
         tracemalloc.start()
         heap_before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
+    stacks = inside.Stacks(options["stack"]) if options["stack"] else None
     resident_before = read.reset_high_water()
     imports, marked = inside.Imports(lambda: sum(read.sizes(b"VmRSS"))), []
 
@@ -252,13 +258,9 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
             marked[:] = inside.fewer(marked)
 
     marks.note, kinds = note, read.sizes(*KINDS)
-    before, began = read.all(and_themselves=True), clock()
-    if options["stack"]:
-        import threading
-
-        stack = inside.Stack(clock, lambda: sum(read.sizes(b"VmHWM")))
-        threading.settrace(stack.trace)
-        settrace(stack.trace)
+    before, began = read.all(), clock()
+    if stacks:
+        stacks.begin()
     try:
         value = outcome(function, args)
     except BaseException as error:
@@ -274,6 +276,8 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
         finally:
             quit(0)
     finished, after = clock(), read.all()
+    if stacks:
+        stacks.end()
     if resident_before:
         report["high_water"] = max(0, sum(read.sizes(b"VmHWM")) - sum(resident_before))
     if options["heap"]:
@@ -285,13 +289,7 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
     report["marks"] = [(name, at - began, *map(int.__sub__, sizes, kinds)) for name, at, sizes in marked]
     if kinds:
         report["imported"], report["imports"] = imports.bytes, imports.largest()
-    if options["stack"]:
-        threading.settrace(None)
-        if kinds:
-            report["stack"] = stack.text() or "  none: resident memory did not grow"
     counted = {name: after[name] - number for name, number in before.items() if name in after}
-    if "syscr" in counted:
-        counted["syscr"] -= report.get("marked", 0)  # each mark is a reading
     return report | {"began": began, "finished": finished, "counters": counted}, value
 
 
@@ -331,7 +329,7 @@ class Counters:
 
     def __init__(self):
         self._pread, self._times, self._usage = getattr(os, "pread", None), os.times, resource and resource.getrusage
-        self._files = {}
+        self._files, self._own = {}, {"syscr": 0, "rchar": 0}
         for name in ("io", "status"):
             try:
                 low = os.open(f"/proc/self/{name}", os.O_RDONLY)
@@ -342,24 +340,23 @@ class Counters:
 
     def _text(self, name: str) -> bytes:
         try:
-            return self._pread(self._files[name], 8192, 0) if name in self._files else b""
-        except OSError:  # the function has closed it
+            text = self._pread(self._files[name], 8192, 0)
+        except (KeyError, OSError):  # there is none; the function has closed it
             return b""
+        self._own["syscr"] += 1
+        self._own["rchar"] += len(text)
+        return text
 
-    def all(self, and_themselves: bool = False) -> dict[str, float]:
-        """getrusage(2) and proc_pid_io(5); what the system lacks is left out. `and_themselves`: with this reading."""
+    def all(self) -> dict[str, float]:
+        """getrusage(2) and proc_pid_io(5), without what these readings add; what the system lacks is left out."""
         times = self._times()
         if not self._usage:
             return {"user": times.user, "system": times.system}
         usage = self._usage(resource.RUSAGE_SELF)
         counts = {name: getattr(usage, field) for name, field in USAGE.items()}
-        text = self._text("io")  # as it stood before this reading
-        lines = (line.partition(": ") for line in text.decode().splitlines())
-        counts |= {name: int(number) for name, _, number in lines}
-        if and_themselves and text:
-            counts["rchar"] += len(text)
-            counts["syscr"] += 1
-        return counts
+        own = self._own.copy()  # the text is as it stood before its reading
+        lines = (line.partition(": ") for line in self._text("io").decode().splitlines())
+        return counts | {name: int(number) - own.get(name, 0) for name, _, number in lines}
 
     def sizes(self, *names: bytes) -> list[int]:
         """Sizes from /proc/self/status, in bytes; [] where the system doesn't tell."""

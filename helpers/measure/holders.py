@@ -19,6 +19,7 @@ from .chains import SHOWN, Roots, exactly, nameless, names, paths_to, together
 from .tables import NONE, html_table, text_table
 
 MOST_ROWS = 100
+PATH_MAX = 4096  # path_resolution(7)
 NAMELESS = (
     "no name was found: kept by C code, by a call in progress, deeper down than the search goes, or by a cycle that "
     "gc.collect() would free, if no array of objects is in it"
@@ -81,14 +82,17 @@ def who_holds(x: Any) -> Holding:
 
     A str or PathLike is a file's path, also of a file that was deleted or replaced. Its holders show bytes of a mapping
     of it, proc_pid_maps(5), or have a descriptor of it, proc_pid_fd(5), as objects of h5py, sqlite3 and pyarrow do. Any
-    other object is held by those that refer to it, and by whatever else shows bytes of the same owner.
+    other object, also a str too long for a path or of a subclass, is held by those that refer to it, and by whatever
+    else shows bytes of the same owner.
+
     A chain begins at a global, a local of a function running in any thread, a context variable, or an exception being
     handled. It ends at the first of this package's own objects: a TensorFile is a single holder.
 
     A million objects take about two seconds; none of them is kept alive. TypeError for what Python shares: None, 5."""
     if is_a(x, (type(None), int, float, complex)):
-        raise TypeError(f"{x!r} is a value that Python shares; write a file's path, or an object such as an array")
-    is_path, collects = is_a(x, str) or hasattr(type(x), "__fspath__"), gc.isenabled()
+        raise TypeError(f"{type(x).__name__}s are shared by Python; write a file's path, or an object such as an array")
+    is_path = (type(x) is str and len(x) < PATH_MAX) or hasattr(type(x), "__fspath__")
+    collects = gc.isenabled()
     if is_path and not os.fsdecode(x):
         raise ValueError("'' is no path; write the path of a file")
     gc.disable()  # the search makes many objects, and a collection would let go of what is looked for

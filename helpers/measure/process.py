@@ -34,7 +34,7 @@ CREDENTIALS = struct.Struct("3i")  # pid, uid and gid of the sender, unix(7)
 REPORT = {  # what a report may hold; anything else is dropped
     "ended": str, "error": str, "refused": str, "counters": dict, "codes": list,
     "began": float, "finished": float, "high_water": int, "heap_peak": int, "heap_left": int,
-    "imported": int, "imports": list, "marks": list, "marked": int, "stack": str,
+    "imported": int, "imports": list, "marks": list, "marked": int,
 }  # fmt: skip
 
 
@@ -82,7 +82,7 @@ class Process:
         self.inbox, self.mail = self.process.stdin, Mail(replies or self.process.stdout, self.largest)
 
     def send(self, payload: bytes, **options: Any) -> None:
-        usual = {"path": sys.path, "heap": False, "stack": False, "warm": False, "calls": (), "modules": ()}
+        usual = {"path": sys.path, "heap": False, "stack": None, "warm": False, "calls": (), "modules": ()}
         usual |= {"objects": self.objects, "marks": marks.__name__}
         with suppress(OSError):  # if it has ended, that shows elsewhere
             pickle.dump((payload, usual | {"largest_result": self.largest} | options), self.inbox)

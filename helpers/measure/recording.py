@@ -84,7 +84,7 @@ METERS: dict[str, Meter] = {
     "shared": Meter("shared, peak", "bytes", lambda r: r.peak.shared),
     "virtual": Meter("address space, peak", "bytes", lambda r: r.virtual_peak),
     "resident": Meter("resident, peak", "bytes", lambda r: r.peak.resident),
-    "heap": Meter("heap, peak", "bytes", lambda r: r.heap_peak),
+    "heap": Meter("heap, peak, in a run of its own", "bytes", lambda r: r.heap_peak),
     "minor faults": Meter("minor faults", "count", lambda r: r.faults.minor),
     "major faults": Meter("major faults", "count", lambda r: r.faults.major),
     "switches": Meter("waits", "count", lambda r: r.switches.voluntary),
@@ -112,14 +112,15 @@ class Recording:
     imports       the modules that took a tenth of that or more, the largest first
     marks         what `mark` marked, in the order of time; of more than 1,000 some, and the highest of each name
     marked        how many marks there were
-    stack         text: the Python stacks under which resident memory rose, in a separate run (`stack=True`)
+    stack         text: the Python stacks that allocated what was there at the peak and at the end of a separate run,
+                  however that ended (`stack=True`)
     virtual_peak  bytes: address space, resident or not; the highest sample
     heap_peak     bytes: tracemalloc's peak in a second, separate run (`heap=True`)
     heap_left     bytes: what was left on the heap when that ended, what it returned included
     wall, user, system   seconds
     value      what the function returned
     ended      "returned", "raised", "timed out", "memory limit", "printed too much", a signal's name ("SIGBUS"),
-               "exited 3", or "lost contact" if it could no longer report
+               "interrupted", "exited 3", or "lost contact" if it could no longer report
     error      None, or text: the exception with its traceback, or why the value could not be sent back
     unseen     None, or text: why there may have been memory that the sampler didn't see"""
 
@@ -198,9 +199,7 @@ class Recording:
     def _repr_html_(self) -> str:
         shown = [meter for name, meter in METERS.items() if name != "heap" or self.heap_peak is not None]
         rows = [(meter.title, in_words(meter.read(self), meter.unit)) for meter in shown]
-        note = "The heap peak comes from a second run, under tracemalloc." if self.heap_peak is not None else ""
-        text = f"{self.name}: {self.ending}. Growth during the call. {note}"
-        return html_table(text.strip(), ("meter", "measured"), rows)
+        return html_table(f"{self.name}: {self.ending}. Growth during the call.", ("meter", "measured"), rows)
 
     def to_json(self) -> dict:
         """Plain data. A value that JSON can't hold becomes its repr."""

@@ -13,14 +13,14 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..lasting import progress_bar
 from ..units import MiB, size
-from . import marks, sampler
+from . import marks, sampler, stacks
 from .machine import Machine, here
 from .process import GRACE_S, Process, named, pickled, show
 from .recording import IO, Comparison, Faults, Mark, Recording, Switches
@@ -30,7 +30,8 @@ LARGEST_RESULT = 16 * MiB
 TRIES = 3  # to see a peak
 LONGEST_PAUSE_S = 0.02  # after a sample that took long, as of many processes or on a busy machine
 LONGEST_WAIT_S = 0.1  # between two checks that the process is alive, when samples are rarer
-TRACED = {"heap": ("heap_peak", "heap_left"), "stack": ("stack",)}  # what each traced run gives
+TRACED = ("heap_peak", "heap_left", "stack")  # what traced runs give
+MOST_TRACED = 1024 * MiB  # what memray may write to the disk
 SENDING = 4 * MiB  # memory that sending a result takes, on top of the result's own size
 KINDS = ("anonymous", "file", "shared", "resident")
 
@@ -51,8 +52,8 @@ def measure(function: Callable, *args: Any, name: str | None = None, **options: 
     If some memory may have been missed, `unseen` says why.
 
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None if that run failed)
-    stack         run it again in a process of its own, slowed down by a trace function, for the Python stacks under
-                  which resident memory rose: `stack` (None where the kernel doesn't tell, or if that run failed)
+    stack         run it again in a process of its own, under memray where that is installed, else under tracemalloc:
+                  `stack` tells which Python stacks allocated what was there at the peak, and when it ended, however
     interval      seconds between samples, 0.001 if not given
     timeout       seconds until the result is here, 60 if not given; then `ended` is "timed out"
     memory_limit  bytes or "8 MiB": when anonymous and shared memory have grown by more, the process is killed, and
@@ -60,13 +61,15 @@ def measure(function: Callable, *args: Any, name: str | None = None, **options: 
     objects       the result comes back as a pickle, which can run anything here: only for code of your own
     modules       names of modules to import there first, so that they don't count; a module that isn't there is skipped
     warm          call it once before, in the same process, unmeasured; what that returns is let go of
-    calls         "module:function" or "module:Class.method": marks where their calls begin and end, as `mark` does
+    calls         "module:function", "module:Class.method", or "function" of the notebook: marks where their calls begin
+                  and end, as `mark` does
     inspect       called here, with the process's number, after the function has ended and before its result is sent:
                   to see what it still holds, or to change a file under it, in a thread; the limits hold meanwhile
 
     An exception, a signal or a limit ends the run, not the lesson: see `Recording.ended`. What the function prints
     appears when it has ended; past 64 MiB it is stopped. TypeError if the function or its arguments can't be pickled;
-    ValueError if this machine can't keep the interval. Interrupting the call kills the process."""
+    ValueError if this machine can't keep the interval. Interrupting the call kills the process, and the
+    KeyboardInterrupt has what was measured until then: `run`."""
     return measured(function, args, _chosen(options, "measure", "name"), name)
 
 
@@ -97,8 +100,6 @@ class Options:
             raise ValueError(f"timeout is in seconds, more than 0, not {self.timeout!r}")
         if isinstance(self.modules, str):
             raise TypeError(f"modules is a list or tuple of names, not {self.modules!r}; write [{self.modules!r}]")
-        if wrong := [place for place in self.calls if ":" not in place]:
-            raise ValueError(f"a function is named as module:function, not {wrong[0]!r}")
 
     @property
     def limit(self) -> int | None:
@@ -123,16 +124,31 @@ def measured(
     paths = (a for a in args if isinstance(a, str | os.PathLike) and len(str(a)) < 4096 and os.path.exists(a))
     machine = here(next(paths, None))  # the first path tells which file system was measured
     before()
-    run = _Watch(label, payload, options).recording(machine)
+    watch = _Watch(label, payload, options)
+    run = watch.recording(machine)
     more = options.limit and 4 * options.limit + 64 * MiB
     slow = replace(options, memory_limit=more, timeout=4 * options.timeout, inspect=None)
-    for traced in ["heap"] * options.heap + ["stack"] * options.stack:
-        if run.ended in ("returned", "raised"):
-            before()
-            again = _Watch(label, payload, slow, traced).process
-            if again.ended == run.ended:
-                run = replace(run, **{found: again.mail.message.get(found) for found in TRACED[traced]})
+    alike = slow if run.ended in ("returned", "raised") else replace(options, inspect=None)
+    if options.heap and alike is slow:
+        before()
+        watch = _Watch(label, payload, slow, heap=True)
+        if watch.process.ended == run.ended:
+            run = replace(run, **{found: watch.process.mail.message.get(found) for found in ("heap_peak", "heap_left")})
+    if options.stack and not watch.interrupted and not options.stop():
+        before()
+        with tempfile.TemporaryDirectory() as folder:
+            limited = replace(alike, stop=lambda: options.stop() or written_too_much(folder))
+            watch = _Watch(label, payload, limited, stack=folder)
+            run = replace(run, stack=stacks.told(Path(folder), watch.process.ended))
+    if watch.interrupted:
+        watch.interrupted.run = run
+        raise watch.interrupted
     return run
+
+
+def written_too_much(folder: str) -> str | None:
+    written = sum(file.stat().st_size for file in os.scandir(folder))
+    return "traced too much" if written > MOST_TRACED else None
 
 
 def compare(
@@ -170,7 +186,7 @@ def compare(
                 how = replace(chosen, heap=chosen.heap and first, stack=chosen.stack and first)
                 run = _seen(partial(measured, function, args, how, name, prepare), lambda run: run.missed)
                 if not first:
-                    run = replace(run, **{found: getattr(runs[name][0], found) for found in chain(*TRACED.values())})
+                    run = replace(run, **{found: getattr(runs[name][0], found) for found in TRACED})
                 if check and run.ended == "returned" and not check(*args):
                     raise ValueError(f"{name} did not do its work: the check after its run failed")
                 runs[name].append(run)
@@ -219,11 +235,14 @@ def imports_of_ours(tree: ast.AST) -> list[str]:
 
 class _Watch:
     """Calls the function in a fresh process, and watches it from beginning to end: `base` before the call, `samples`
-    until the function had returned, `last` while its result was still there, and `later` ones."""
+    until the function had returned, `last` while its result was still there, and `later` ones.
 
-    def __init__(self, label: str, payload: bytes, options: Options, traced: str = ""):
+    heap, stack  trace it: the heap by tracemalloc, and stacks, which files in the folder `stack` will tell"""
+
+    def __init__(self, label: str, payload: bytes, options: Options, heap: bool = False, stack: str | None = None):
         self.process = process = Process(label, LARGEST_RESULT, options.objects, options.stop)
-        self.options, self.last = options, None
+        self.options, self.last, self.interrupted = options, None, None
+        traced = heap or stack
         self.samples: list[tuple[float, Sample]] = []
         self.later: list[tuple[float, Sample]] = []
         with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
@@ -231,14 +250,18 @@ class _Watch:
                 at_end.callback(show, printed)
             process.start(printed if options.printed is None or traced else options.printed, at_end, options.command)
             how = {"modules": tuple(options.modules), "calls": tuple(options.calls), "warm": options.warm}
-            process.send(payload, **how, heap=traced == "heap", stack=traced == "stack")
+            process.send(payload, **how, heap=heap, stack=stack)
             process.greet(label, options.timeout if options.warm else 0)
             self.memory = sampler.choose()(process.mail.pid, process.process.pid if process.sock else None)
             at_end.callback(self.memory.close)
-            self._through_the_call()
+            self._before_the_call()
+            try:
+                self._through_the_call()
+            except KeyboardInterrupt as stop:
+                self.interrupted, process.stopped, self.saw_end = stop, "interrupted", time.perf_counter()
 
-    def _through_the_call(self) -> None:
-        process, mail, options = self.process, self.process.mail, self.options
+    def _before_the_call(self) -> None:
+        options = self.options
         pauses = iter((0.01, 0.1, 0.5))  # a busy machine may be slow for a moment
         while options.interval < (least := 4 * sampler.cost(self.memory)):
             if (pause := next(pauses, None)) is None:
@@ -247,9 +270,12 @@ class _Watch:
             time.sleep(pause)
         self.base = self.memory.read(thorough=True)
         if self.base is None:
-            raise process.not_loaded(process.name)
+            raise self.process.not_loaded(self.process.name)
         self.began = time.perf_counter()
         self.end = self.began + options.timeout
+
+    def _through_the_call(self) -> None:
+        process, mail, options = self.process, self.process.mail, self.options
         process.allow(b"call")
         self._sample(mail.done.wait, self.samples)
         self.saw_end = time.perf_counter()

@@ -28,6 +28,7 @@ OUTSIDE = "it is a view of more memory than its owner has"
 READ_ONLY = "it can be written, but what it is a view of has become read-only"
 OVERLAP = "another name shows a part of its memory, and neither shows all of it; pass what both are views of"
 FORMAT = "it is a memoryview whose format numpy doesn't keep; pass what it is a view of"
+ATTRIBUTES = "numpy's pickle leaves out the attributes of its class; a __reduce__ there would carry them"
 READ_ONLY_FROM_NOW = (False, None, None, np.ndarray.setflags)  # the end of a reduce value: setflags(made, False)
 LENDERS = (bytes, bytearray, array.array)
 
@@ -69,6 +70,8 @@ class Pickler(cloudpickle.Pickler):
         kind = type(view)
         if kind is not np.ndarray:
             own_way = kind.__reduce__ is not np.ndarray.__reduce__ or kind.__reduce_ex__ is not np.ndarray.__reduce_ex__
+            if own_dict(view) and not (own_way or is_a(view, np.memmap)):
+                raise CannotTravel(ATTRIBUTES)
             return None if own_way else (np.ndarray.view, (view.view(np.ndarray), kind))
         if not view.nbytes or view.dtype.kind == "T" or id(view) in self.sent:  # strings of any length lie elsewhere
             return None

@@ -124,11 +124,14 @@ def where(x: Any) -> Whereabouts | Parts:
     Looking brings no page in, and copies nothing. TypeError if `x` has no buffer (a list's elements lie all over the
     heap), ValueError for a closed mapping or an empty buffer, which lies nowhere."""
     try:
-        found = (lender_of(x) or of_buffer)(x)
-    except (TypeError, ValueError):
-        raise
+        found, refused = (lender_of(x) or of_buffer)(x), None
+    except (TypeError, ValueError) as error:
+        refused = error.with_traceback(None)
     except Exception as error:  # anybody's code
-        raise ValueError(f"where this {type(x).__name__} lies is not known: {error}") from None
+        refused = ValueError(f"where this {type(x).__name__} lies is not known: {error}")
+    if refused:
+        refused.__context__ = x = None  # the error is kept as sys.last_value, and must not keep x
+        raise refused
     parts, all_parts = {}, parts_of(found)
     for name, part in islice(all_parts, MOST):
         twins = sum(other.split(" #")[0] == name for other in parts)

@@ -21,7 +21,8 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 from IPython.utils.process import arg_split
 
-from ..measure.account import AT_THE_END, NO_STACK, STACK, notes, rows
+from ..measure.account import AT_THE_END, notes, rows
+from ..measure.recording import Comparison
 from ..measure.run import compare, imports_of_ours
 from .carried import global_names, not_carried, with_a_cache
 from .curves import curves
@@ -75,10 +76,12 @@ class Measuring(Magics):
     @argument("-q", "--quiet", action="store_true", help="show neither curves nor table")
     @argument("-c", "--include-children", action="store_true", help="not needed: their own memory always counts")
     @argument("--heap", action="store_true", help="run it once more, under tracemalloc, for the peak of the heap")
-    @argument("--stack", action="store_true", help="run it once more, traced, for the Python stacks that took memory")
+    @argument("--stack", action="store_true", help="run it once more, for the Python stacks that allocated")
     @argument("--warm", action="store_true", help="call it once before, unmeasured: no first imports, full caches")
     @argument("--modules", type=names, default=[], help="modules to import before: --modules pandas,pyarrow")
-    @argument("-f", "--function", action="append", default=[], help="mark the calls of a function: -f module:function")
+    @argument(
+        "-f", "--function", action="append", default=[], help="mark the calls of a function: -f load, -f json:loads"
+    )
     @argument("code", nargs="...", help="a line of Python; with %%%%measure it is the rest of the cell")
     @line_cell_magic
     def measure(self, line: str, cell: str | None = None) -> Any:
@@ -104,32 +107,37 @@ class Measuring(Magics):
         function, assigned, ours = self._function(f"# %%measure\n{cell}" if cell else code, number)
         how = {each: getattr(options, each) for each in ("repeat", "heap", "stack", "warm", "interval", "timeout")}
         how |= {"objects": True, "modules": options.modules + ours, "calls": options.function}
+        runs, stopped = None, None
         try:
             runs = compare({name: function}, **how)
         except TypeError as error:
-            problems = not_carried(function, "the cell" if cell else "the line")
-            raise UsageError(next(problems, str(error))) from None
+            stopped = UsageError(next(not_carried(function, "the cell" if cell else "the line"), str(error)))
         except (ValueError, TimeoutError) as error:
-            raise UsageError(str(error)) from None
-        except KeyboardInterrupt:
-            raise Interrupted("KeyboardInterrupt: the run was stopped, with everything that it had started") from None
+            stopped = UsageError(str(error))
+        except KeyboardInterrupt as error:
+            stopped = Interrupted("KeyboardInterrupt: the run was stopped, with everything that it had started")
+            if run := getattr(error, "run", None):
+                runs = Comparison({name: [run]})
+        if not runs:
+            raise stopped  # here, where no traceback keeps what was to be carried
         run, heads, many = runs[name], ["measured"], ""
-        if options.repeat > 1:
+        if options.repeat > 1 and not stopped:
             heads = [f"run {number}" for number in range(1, options.repeat + 1)]
             many = f"The fastest of {options.repeat} runs, each in a fresh process."
         if not options.quiet:
             display(curves(runs, caption=many, stays=True))
             for case in self.looks_like(run):
                 print(f'Looks like case("{case.name}") of helpers.casebook: {case.title}')
-        if run.ended == "raised":
-            raise Raised(self._as_in_the_notebook(run.error, assigned))
-        if not options.quiet:
             caption = f"Growth during the call, in a fresh process. {AT_THE_END}"
             display(Table(caption, ("meter", *heads), rows(runs.runs[name])))
             for note in (*notes(run), *(() if options.warm else with_a_cache(function))):
                 print(note)
-        if options.stack:
-            print(self._as_in_the_notebook(STACK + (run.stack or NO_STACK)))
+        if run.stack:
+            print(self._as_in_the_notebook(run.stack))
+        if stopped:
+            raise stopped
+        if run.ended == "raised":
+            raise Raised(self._as_in_the_notebook(run.error, assigned))
         if run.ended != "returned":
             longer = "; -t gives it more seconds, and -i 0.01 takes fewer samples" * (run.ended == "timed out")
             print(f"It didn't return: {ended(run)}{longer}.")
@@ -167,10 +175,10 @@ class Measuring(Magics):
         """A traceback that names cells as IPython does, with their lines, which the other process didn't have."""
 
         def frame(match: re.Match) -> str:
-            file, line, within = match.groups()
+            file, line, within, below = match.groups("")
             if not (place := self.shell.compile.format_code_name(file)):
                 return match[0]
-            shown = f"\n    {linecache.getline(file, int(line)).strip()}" if within else ""
+            shown = f"\n    {linecache.getline(file, int(line)).strip()}" if within else below
             return f"  {' '.join(place)}, line {line}{within.replace(', in measured', '')}{shown}"
 
         unbound = re.search(r"\nUnboundLocalError: .*'(\w+)'", trace)
@@ -178,4 +186,4 @@ class Measuring(Magics):
         for says, remedy in REMEDIES.items():
             if found := re.search(says, trace):
                 own = f"\n{remedy.format(*found.groups())}."
-        return re.sub(r'  File "(.*)", line (\d+)(.*)', frame, trace).rstrip() + own
+        return re.sub(r'  File "(.*)", line (\d+)(.*)(\n    .*)?', frame, trace).rstrip() + own

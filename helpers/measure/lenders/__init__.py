@@ -10,8 +10,8 @@ from typing import Any
 
 Lender = Callable[[Any], Any]  # an iterable of (name, part) or (name, part, note), or a Whereabouts
 LIBRARIES = {name: f"of_{name}" for name in ("numpy", "pandas", "pyarrow", "polars", "torch", "h5py", "zarr", "xarray")}
-LIBRARIES |= {"PIL": "of_pillow", "dask": "of_xarray"}
-LIBRARIES |= dict.fromkeys(("_ctypes", "ctypes", "multiprocessing"), "of_python")
+LIBRARIES |= {"PIL": "of_pillow", "dask": "of_xarray", "scipy": "of_scipy"}
+LIBRARIES |= dict.fromkeys(("_ctypes", "ctypes", "_io", "multiprocessing"), "of_python")
 REGISTERED: dict[type, Lender] = {}
 
 

@@ -1,4 +1,4 @@
-"""The standard library: ctypes' pointers, whose buffer is the address itself, and blocks of shared memory."""
+"""The standard library: ctypes' pointers, whose buffer is the address itself, blocks of shared memory, and BytesIO."""
 
 from ...owners import address_of, link_of
 from ..whereabouts import Whereabouts, of_buffer
@@ -14,6 +14,10 @@ def _Pointer(x) -> list[tuple]:
 
 
 c_void_p = c_char_p = c_wchar_p = _Pointer
+
+
+def BytesIO(x) -> Whereabouts:
+    return of_buffer(x.getbuffer())
 
 
 def SharedMemory(x) -> Whereabouts:

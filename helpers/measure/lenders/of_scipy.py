@@ -1,0 +1,10 @@
+"""SciPy: the arrays of a sparse matrix, which differ from format to format."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+
+def _spbase(x) -> Iterator[tuple]:  # sparse arrays and matrices
+    for name, kept in vars(x).items():
+        yield from ((name, part) for part in (kept if name == "coords" else [kept]) if isinstance(part, np.ndarray))

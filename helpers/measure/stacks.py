@@ -1,0 +1,90 @@
+"""Which Python stacks allocated what was there at a run's peak, and at its end: from the files that `inside.Stacks`
+wrote, in words."""
+
+import linecache
+import logging
+import marshal
+import os
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..units import MiB, in_words
+
+HERE = os.path.dirname(__file__)
+BELOW = tuple(os.path.join(HERE, name) for name in ("child.py", "inside.py", "__main__.py"))  # the measured program
+MOST, LEAST = 3, 1 / 5  # stacks of a moment, and the share that the second and third must have
+MOMENTS = ("at the peak", "at the end")
+FALLBACK = "tracemalloc sees what Python and numpy allocate, and may miss a short peak. memray would see all: {}."
+NO_LINE = "  by no Python line, or by one that has changed sys.setprofile"
+MAPPED = "Mapped, touched or not: a file, which is lent, or memory for a library's own allocator."
+
+Line = tuple[str, int, str]  # file, line, function
+Stack = tuple[tuple[Line, ...], bool]  # from the outermost line to the innermost; did it map memory itself?
+
+
+def told(folder: Path, ended: str) -> str:
+    """Of the stacks that had most at the peak or at the end: their size then, and their lines as in a traceback.
+    `ended`: how that run did."""
+    sizes: dict[str, Counter[Stack]] = {moment: Counter() for moment in MOMENTS}
+    tool, pieces, notes = "memray", of_memray(folder / "memray"), []
+    if (instead := folder / "tracemalloc").exists():
+        taken = marshal.loads(instead.read_bytes())
+        tool, pieces, notes = "tracemalloc", of_tracemalloc(taken), [FALLBACK.format(taken["why"])]
+    for moment, size, lines, mapped in pieces:
+        own = tuple(line for line in lines if line[0] not in BELOW and not line[0].startswith("<frozen "))
+        if not any(file.startswith(HERE) for file, _, _ in own):  # not `where` and the like
+            sizes[moment][own, mapped] += size
+    linecache.checkcache()
+    said = [f"What was allocated and not freed, by Python stack, in a run of its own with {tool}:"]
+    least = LEAST * max(counted.total() for counted in sizes.values())
+    counts = {moment: counted for moment, counted in sizes.items() if counted.total() > least}
+    chosen = dict.fromkeys(stack for counted in counts.values() for stack in largest(counted))
+    for lines, mapped in chosen:
+        parts = ", ".join(f"{share(counted, (lines, mapped))} {moment}" for moment, counted in counts.items())
+        frames = "".join(traceback.format_list([(*line, None) for line in lines])).rstrip() or NO_LINE
+        said.append(f"  {parts}{', mapped' * mapped}:\n{frames}")
+    if not chosen:
+        said.append("  nothing was seen")
+    elif sizes["at the end"] and "at the end" not in counts:
+        said.append(f"  At the end, {in_words(sizes['at the end'].total(), 'bytes')} was left.")
+    if any(mapped for _, mapped in chosen):
+        said.append(MAPPED)
+    if ended != "returned":
+        said.append(f"That run's end: {ended}.")
+    return "\n".join(said + notes)
+
+
+def share(sizes: "Counter[Stack]", stack: Stack) -> str:
+    return f"{in_words(sizes[stack], 'bytes')} of {in_words(sizes.total(), 'bytes')}"
+
+
+def largest(sizes: "Counter[Stack]") -> list[Stack]:
+    """The largest, and of the next two those that have a fifth."""
+    return [stack for n, (stack, size) in enumerate(sizes.most_common(MOST)) if not n or size > sizes.total() * LEAST]
+
+
+def of_memray(path: Path) -> Iterator[tuple]:
+    """(moment, bytes, lines, mapped) of each stack."""
+    try:
+        import memray
+
+        memray.set_log_level(logging.CRITICAL)  # the end of the file is missing if the process was killed
+        reader = memray.FileReader(path)
+        records = reader.get_high_watermark_allocation_records, reader.get_leaked_allocation_records
+        for moment, found in zip(MOMENTS, records, strict=True):
+            for record in found():
+                arenas = record.size == record.n_allocations * MiB  # of Python, for small objects
+                mapped = record.allocator == memray.AllocatorType.MMAP and not arenas
+                lines = tuple((file, line, name) for name, file, line in reversed(record.stack_trace()))
+                yield moment, record.size, lines, mapped
+    except (ImportError, OSError):  # the process ended before it had written the beginning
+        return
+
+
+def of_tracemalloc(taken: dict) -> Iterator[tuple]:
+    """The same."""
+    for moment in MOMENTS:
+        for _, size, lines, *_ in taken.get(moment, ()):
+            yield moment, size, tuple((file, line, "?") for file, line in reversed(lines)), False
