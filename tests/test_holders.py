@@ -284,6 +284,13 @@ def test_shared_memory(lesson: dict) -> None:
     assert named(held) == [("lesson.block", "global")]
 
 
+def test_other_processes_that_have_it_open(path: Path) -> None:
+    with path.open("rb") as file, subprocess.Popen(["sleep", "60"], stdin=file) as other:
+        found = who_holds(path)
+        other.kill()
+    assert found.notes[0] == f"Open, and not mapped, in other processes too: {other.pid} (sleep)"
+
+
 # --- an object -----------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 from IPython.utils.capture import capture_output
 from tables import cases, each
 
-from helpers.measure import Recording
+from helpers.measure import Recording, sampler
 from helpers.show.magic import LOCAL_NAME, Raised
 from helpers.units import MiB
 
@@ -143,6 +143,7 @@ def test_repeated_runs_stand_side_by_side(run):
 
 @pytest.mark.measured
 def test_heap_and_interval(run):
+    assert run("%measure -o -q --heap taken(size)").value.heap_peak == pytest.approx(64 * MiB, rel=0.05)
     assert "heap, peak" in run("%measure --heap 1").html[1]
     often, rarely = (run(f"%measure -o -q -i {i} time.sleep(0.5)").value.times for i in (0.005, 0.2))
     assert len(often) > 3 * len(rarely)
@@ -253,3 +254,10 @@ def test_interrupting_leaves_nothing_running(run, descendants: Callable):
     assert shown.printed == "KeyboardInterrupt: the run was stopped, with everything that it had started\n"
     assert shown.alt.endswith("interrupted.") and ">anonymous, peak<" in shown.html[1]
     assert descendants() <= before
+
+
+def test_on_a_machine_that_lacks_meters_it_shows_the_others_and_says_which(run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
+    shown = run("%measure taken(size)")
+    assert shown.value == 64 * MiB and "resident (kinds not measured here)" in shown.alt
+    assert re.search("anonymous, peak</t[dh]><td[^>]*>not measured here<", shown.html[1])

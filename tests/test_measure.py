@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+import psutil
 import pytest
 from serving import until
 from tables import each_of
@@ -96,6 +97,29 @@ def test_each_kind_of_memory_is_told_apart(function, expected, file):
 
 
 @pytest.mark.measured
+def test_a_short_spike_is_seen():
+    def spike():
+        time.sleep(0.02)
+        block = np.full(256 * MiB // 8, 1.0)
+        time.sleep(0.001)
+        del block
+        time.sleep(0.02)
+
+    run = measure(spike)
+    seen = run.peak.anonymous if run.peak.anonymous is not None else run.peak.resident
+    assert seen == pytest.approx(256 * MiB, rel=0.02) and run.resident[-1] < 16 * MiB
+
+
+@pytest.mark.measured
+@linux
+def test_the_high_water_mark_sees_what_is_gone_between_two_samples():
+    def flash():
+        np.full(64 * MiB // 8, 1.0)
+
+    assert measure(flash, interval=5).peak.resident == pytest.approx(64 * MiB, rel=0.02)
+
+
+@pytest.mark.measured
 @linux
 def test_a_run_whose_peak_was_missed_is_done_again():
     def flash():
@@ -112,6 +136,13 @@ def test_a_run_whose_peak_was_missed_is_done_again():
 
     assert tries(compare, flash) == tries(together, flash) == (3, [True])
     assert tries(compare, kept) == (1, [False])
+    assert tries(together, kept, flash) == (3, [False, True])
+
+
+@pytest.mark.measured
+def test_growth_does_not_count_what_was_there_before():
+    carried = np.ones(32 * MiB // 8)
+    assert measure(lambda: carried[0]).peak.resident < 2 * MiB
 
 
 # --- counters ----------------------------------------------------------------------------------------------
@@ -151,7 +182,8 @@ def test_times_agree():
     busy, asleep = measure(work), measure(time.sleep, 0.2)
     assert busy.user + busy.system == pytest.approx(0.2, rel=0.2)
     assert asleep.wall >= 0.2 > 10 * (asleep.user + asleep.system)
-    assert len(asleep.times) == len(asleep.resident) > 0.2 / 0.001 / 4
+    for run in (busy, asleep):
+        assert len(run.times) == len(run.resident) > 0.2 / 0.001 / 4
 
 
 def test_the_heap_peak_comes_from_a_run_of_its_own(tmp_path):
@@ -269,10 +301,13 @@ class Unreadable:
         return int, ("x",)
 
 
-def test_a_result_that_does_not_come_back_costs_no_measurement():
-    run = measure(Unreadable, objects=True)
-    assert run.ended == "returned" and run.value is None and run.wall is not None
-    assert "cannot be rebuilt here" in run.error
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [(lambda: mmap.mmap(-1, PAGE), "cannot leave its process"), (Unreadable, "cannot be rebuilt here")],
+)
+def test_a_result_that_does_not_come_back_costs_no_measurement(function, reason):
+    run = measure(function, objects=True)
+    assert run.ended == "returned" and run.value is None and reason in run.error and run.wall is not None
 
 
 @pytest.mark.measured
@@ -298,6 +333,12 @@ def test_sending_a_result_back_is_not_measured():
     assert "larger than 16 MiB" in refused.error and refused.resident.max() < 27 * MiB
 
 
+@pytest.mark.measured
+def test_what_is_returned_is_still_there_in_the_last_sample():
+    run = measure(lambda: np.full(16 * MiB // 8, 1.0))
+    assert run.resident[-1] == pytest.approx(16 * MiB, abs=MiB) and run.times[-1] == pytest.approx(run.wall, abs=1e-5)
+
+
 def test_a_traced_run_that_fails_gives_no_heap_peak(tmp_path, capsys):
     def only_once(path):
         print("once")
@@ -309,12 +350,37 @@ def test_a_traced_run_that_fails_gives_no_heap_peak(tmp_path, capsys):
     assert capsys.readouterr().out == "once\n"
 
 
+@pytest.mark.measured
+def test_a_time_limit_holds_between_two_samples():
+    began = time.monotonic()
+    assert measure(forever, interval=30, timeout=0.3).ended == "timed out"
+    assert time.monotonic() - began < 10
+
+
 def test_a_function_that_asks_is_answered_by_an_empty_input():
     assert "EOFError" in measure(input).error
     assert measure(lambda: sys.stdin.close()).ended == "returned"
 
 
 # --- nothing is left running -------------------------------------------------------------------------------
+@pytest.mark.measured
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT to oneself")
+def test_interrupting_the_caller_ends_the_child(descendants):
+    before = descendants()
+    threading.Timer(0.7, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        measure(forever)
+    assert descendants() <= before
+
+
+def test_no_descriptor_thread_or_process_is_left(descendants):
+    measure(abs, 1)
+    here = psutil.Process()
+    before = (here.num_fds() if os.name == "posix" else 0, threading.active_count(), descendants())
+    for function in (abs, raising, os._exit):
+        measure(function, *([1] if function is not raising else []))
+    measure(forever, timeout=0.1)
+    assert (here.num_fds() if os.name == "posix" else 0, threading.active_count(), descendants()) == before
 
 
 @pytest.mark.measured
@@ -353,14 +419,21 @@ def test_a_function_whose_module_is_not_there(tmp_path, monkeypatch):
     (TypeError, r"measure\(f, x\), not measure\(f\(x\)\)", lambda: measure(abs(1))),
     (TypeError, r"no option intervall.*interval", lambda: compare({"a": abs}, 1, intervall=1)),
     (TypeError, "takes a dict from name to function", lambda: compare([abs], 1)),
-    (TypeError, r"write \['heavy'\]", lambda: measure(abs, 1, modules="heavy")),
     (ValueError, "repeat=0", lambda: compare({"a": abs}, 1, repeat=0)),
     (ValueError, "below what this machine can do", lambda: measure(abs, 1, interval=1e-7)),
+    (ValueError, "timeout is in seconds, more than 0", lambda: measure(abs, 1, timeout=0)),
     (ValueError, "timeout is in seconds, more than 0", lambda: measure(abs, 1, timeout=float("nan"))),
+    (ValueError, "'8 MB' isn't a size", lambda: measure(abs, 1, memory_limit="8 MB")),
 )
 def test_wrong_calls_are_named(error, words, wrong):
     with pytest.raises(error, match=words):
         wrong()
+
+
+def test_a_machine_that_is_slow_for_a_moment_is_asked_again(monkeypatch):
+    costs = iter((1.0, 0.002, 1e-6))
+    monkeypatch.setattr(sampler, "cost", lambda _: next(costs))
+    assert measure(abs, -1).value == 1 and not list(costs)
 
 
 # --- nothing is left, whatever it does ----------------------------------------------------------------------
@@ -431,6 +504,15 @@ def test_no_process_outlives_the_caller(trace):
     caller.kill()
     caller.wait()
     assert until(lambda: pipe.read(1) == b"")
+
+
+def test_many_measures_in_many_threads():
+    def work(number):
+        return number, len(bytearray(MiB))
+
+    with ThreadPoolExecutor(8) as pool:
+        values = list(pool.map(lambda number: measure(work, number).value, range(50)))
+    assert values == [(number, MiB) for number in range(50)]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a folder in use cannot be deleted here")
@@ -566,14 +648,19 @@ def test_what_a_thread_does_after_the_function_has_returned_counts():
 @pytest.mark.measured
 def test_the_caller_has_a_clock_of_its_own():
     def changes_the_clock():
-        sys._getframe(1).f_globals["time"].perf_counter = lambda: -1e9
+        time.perf_counter = lambda: 0.0
         block = np.full(SIZE // 8, 1.0)
         time.sleep(0.25)
         del block
 
-    run = measure(changes_the_clock)
-    assert run.wall >= 0.25 and run.resident.max() > 0.9 * SIZE
-    assert np.all(np.diff(run.times) >= 0) and 0 <= run.times[0] <= run.times[-1] <= run.wall
+    def changes_it_in_the_report():
+        sys._getframe(1).f_globals["time"].perf_counter = lambda: -1e9
+        return changes_the_clock()
+
+    for function in (changes_the_clock, changes_it_in_the_report):
+        run = measure(function)
+        assert run.wall >= 0.25 and run.resident.max() > 0.9 * SIZE
+        assert np.all(np.diff(run.times) >= 0) and 0 <= run.times[0] <= run.times[-1] <= run.wall
 
 
 # --- what it may spoil --------------------------------------------------------------------------------------
@@ -643,8 +730,7 @@ def test_who_prints_for_ever_is_stopped(capsys):
     for interval in (0.001, 30):
         run = measure(prints, interval=interval)
         out = capsys.readouterr().out
-        assert run.ended == "printed too much" and out.startswith("firstx")
-        assert "bytes left out" in out and len(out) < 200_000
+        assert run.ended == "printed too much" and out.startswith("firstx") and len(out) < 200_000
 
 
 # --- what comes back ---------------------------------------------------------------------------------------
@@ -726,7 +812,8 @@ def test_an_array_must_fill_its_shape():
 
     assert unpacked(array("<u2", (2,), b"abcd")).shape == (2,)
     for wrong in (array("<u2", (2**62, 4), b""), array("<u2", (-1, -2), b"abcd"), array("|S0", (-1,), b""),
-                  array("O", (1,), bytes(8)), array("|S0", (2**40,), b""), array("<u2", (3,), b"abcd")):  # fmt: skip
+                  array("O", (1,), bytes(8)), array("|S0", (2**40,), b""), array("<u2", (3,), b"abcd"),
+                  array("<u2", (2.0,), b"abcd")):  # fmt: skip
         with pytest.raises(ValueError, match="no array of"):
             unpacked(wrong)
 
@@ -747,6 +834,24 @@ def test_keys_that_collide_are_refused_at_once():
     assert time.process_time() - began < 5
 
 
+@pytest.mark.measured
+def test_modules_are_imported_before_the_call(tmp_path, monkeypatch):
+    (tmp_path / "heavy.py").write_text("data = b'x' * 40_000_000")
+    (tmp_path / "broken.py").write_text("raise SystemExit")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def imports():
+        import heavy
+
+        return len(heavy.data)
+
+    there, first = measure(imports), measure(imports, modules=("heavy", "broken", "not_there", ""))
+    assert there.value == first.value == 40_000_000
+    assert first.peak.resident < 4_000_000 < 36_000_000 < there.peak.resident
+    with pytest.raises(TypeError, match=r"write \['heavy'\]"):
+        measure(imports, modules="heavy")
+
+
 def test_an_error_without_end_is_shortened():
     def raises(text):
         raise ValueError(eval(text))
@@ -764,6 +869,9 @@ def test_recordings_and_comparisons_survive_json():
     assert again.to_json() == run.to_json() and again.value == {"answer": 42} and again.times.dtype == np.float64
     path = measure(Path, "somewhere", objects=True)
     assert "somewhere" in Recording.from_json(path.to_json()).value, "JSON holds no Path: it's kept as its repr"
+    old = run.to_json()
+    del old["virtual_peak"]
+    assert "virtual" in Recording.from_json(old).missing, "made before there was that meter"
     for wrong in ([], run.to_json() | {"version": 99}):
         with pytest.raises(ValueError, match="not a 'zero-copy recording'"):
             Recording.from_json(wrong)
@@ -774,7 +882,10 @@ def test_recordings_and_comparisons_survive_json():
 def test_a_recording_knows_its_machine(file):
     machine = measure(mapping_touched, file).machine
     assert machine.page_size == PAGE and machine.cores == os.cpu_count()
+    assert machine.file_system or not any(one.mountpoint == "/" for one in psutil.disk_partitions(all=True))
     assert machine.python.startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
+    assert all(fact in str(machine) for fact in (machine.system, machine.file_system or "", machine.python))
+    assert measure(os.getpid).machine.file_system is None, "no file was measured"
 
 
 def test_a_comparison_keeps_order_and_chooses_the_fastest_run_that_returned(tmp_path):
@@ -798,6 +909,8 @@ def test_tables_have_units_and_say_how_a_run_ended():
     assert rows[1][0] == "broken (raised)" and rows[0][1].split()[1] in ("B", "KiB", "MiB")
     html = both._repr_html_()
     assert html.count('scope="row"') == 2 and "<caption>" in html
+    with pytest.raises(ValueError, match="no meter 'rss'; there are: anonymous"):
+        both.table("rss")
 
 
 def test_a_comparison_checks_the_work(tmp_path):
@@ -818,6 +931,22 @@ def test_a_comparison_prepares_every_run(tmp_path):
 
     compare({"a": logs, "b": logs}, log, repeat=2, heap=True, before=logs)
     assert [int(pid) == os.getpid() for pid in log.read_text().split()] == [True, False] * 6  # two of them traced
+
+
+@pytest.mark.measured
+def test_prints_survive_a_time_limit_and_other_alphabets(capsys):
+    def prints():
+        print("größer ✓")
+        forever()
+
+    measure(prints, timeout=1)
+    assert capsys.readouterr().out == "größer ✓\n"
+
+
+def test_of_very_much_that_is_printed_beginning_and_end_are_shown(capsys):
+    measure(lambda: print("first", "x" * MiB, "last"))
+    out = capsys.readouterr().out
+    assert out.startswith("first") and out.endswith("last\n") and "bytes left out" in out and len(out) < 200_000
 
 
 # --- the page cache, and what can be measured ---------------------------------------------------------------
@@ -847,6 +976,13 @@ def test_the_portable_sampler_measures_what_it_can(portable, file):
     assert {"anonymous", "file", "shared"} <= set(run.missing)
     assert run.resident.max() == pytest.approx(SIZE, abs=0.02 * SIZE + MiB)
     assert "not measured here" in run._repr_html_() and "kinds not measured here" in repr(run)
+
+
+@pytest.mark.measured
+def test_the_portable_sampler_sees_ends_and_keeps_limits(portable):
+    assert measure(os._exit, 3).ended == "exited 3"
+    assert measure(memory_bomb, memory_limit="64 MiB").ended == "memory limit"
+    assert measure(forever, timeout=0.2).ended == "timed out"
 
 
 @pytest.mark.measured

@@ -99,16 +99,18 @@ def test_what_is_shown_often_is_sent_once():
 )
 def test_a_view_of_bytes_has_its_owner(owner: Any):
     whole = memoryview(owner).cast("B")
-    given = owner, np.frombuffer(owner, np.uint16)[::-1], whole[8:24], whole[8:24].cast("I")
-    (same, pairs, row, words, steps) = carried(*given, whole[::3])
-    assert row.obj is words.obj is same and bytes(steps) == bytes(whole[::3])
+    given = owner, np.frombuffer(owner, np.uint16)[::-1], whole[8:24], whole[8:24].cast("I"), whole.cast("B", [8, 8])
+    (same, pairs, row, words, table, steps, none) = carried(*given, whole[::3], memoryview(owner)[:0])
+    assert row.obj is words.obj is same and steps.strides == (3,) and bytes(steps) == bytes(whole[::3])
+    assert none.format == memoryview(owner).format
     assert type(same) is type(owner) and same == owner
     assert pairs.tolist() == given[1].tolist() and pairs.strides == (-2,)
-    assert [(v.format, v.shape, v.readonly, v.tolist()) for v in (row, words)] == [
+    assert [(v.format, v.shape, v.readonly, v.tolist()) for v in (row, words, table)] == [
         (v.format, v.shape, v.readonly, v.tolist()) for v in given[2:]
     ]
-    for view in (pairs, row, words, steps):
+    for view in (pairs, row, words, table, steps):
         assert np.shares_memory(np.asarray(view), np.frombuffer(same, np.uint8))
+    assert carried(same, memoryview(same).toreadonly())[1].readonly
 
 
 def test_a_measured_function_sees_who_shares_what():

@@ -19,7 +19,7 @@ from tables import each_of
 from helpers.kernel import tell_in_a_line
 from helpers.measure import where
 from helpers.measure.lenders import REGISTERED
-from helpers.measure.whereabouts import MOST, Whereabouts
+from helpers.measure.whereabouts import MOST, Parts, Whereabouts
 from helpers.units import MiB
 
 A = np.zeros((4 * MiB // 8, 2))
@@ -58,6 +58,7 @@ def test_references_and_long_strings_lie_elsewhere():
 def test_a_mask_is_a_part_and_an_archive_reads_anew(tmp_path: Path):
     masked = where(np.ma.array([1.0, 2.0], mask=[True, False]))
     assert masked["data"].layout == "float64 (2,), C order" and masked["mask"].layout == "bool (2,), C order"
+    assert where(np.ma.array([1.0]))["mask"] == "none: nothing is masked"
     np.savez(tmp_path / "x.npz", a=A)
     with np.load(tmp_path / "x.npz") as archive:
         assert "x['a'] reads it anew each time" in where(archive)["a"]
@@ -190,3 +191,7 @@ def test_what_shows_no_bytes_is_refused_with_a_way_on(thing, way_on: str, shell:
     shell.push({"where": where, "thing": thing})
     shell.run_cell("where(thing)")
     assert capsys.readouterr().out.strip() == f"TypeError: {message}"
+
+
+def test_lines_alone_make_a_table_of_two_columns():
+    assert repr(Parts("Dataset", {"cache": "at most 1 MiB"})) == "part   what it is\ncache  at most 1 MiB"

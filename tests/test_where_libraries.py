@@ -82,31 +82,37 @@ def arrow_arrays(pa) -> dict:
     ints = pa.array([1, None, 3], pa.int32())
     return {
         "int32": ints,
+        "bool": pa.array([True, None]),
         "string": pa.array(["a", None]),
         "view": pa.array(["a", None, "long enough to lie elsewhere"], pa.string_view()),
         "list": pa.array([[1], None, [2, 3]]),
         "spans": pa.array([[1], None, [2, 3]], pa.list_view(pa.int64())),
         "fixed": pa.array([[1, 2], None], pa.list_(pa.int8(), 2)),
+        "views": pa.array([["long enough to lie elsewhere"], None], pa.list_(pa.string_view())),
         "struct": pa.array([{"a": 1, "b": "x"}, None, {"a": None}]),
         "map": pa.array([[("k", 1)], None], pa.map_(pa.string(), pa.int8())),
         "dictionary": pa.array(["x", "y", None]).dictionary_encode(),
         "union": pa.UnionArray.from_sparse(pa.array([0, 1, 0], pa.int8()), [ints, pa.array(["x", "y", "z"])]),
         "runs": pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array([1, 2])),
+        "decimal": pa.array([1, None]).cast(pa.decimal128(20)),
     }
 
 
 KINDS = {
     "int32": ["validity", "data"],
+    "bool": ["validity", "data"],
     "string": ["validity", "offsets", "data"],
     "view": ["validity", "views", "data 0"],
     "list": ["validity", "offsets", "values, data"],
     "spans": ["validity", "offsets", "sizes", "values, data"],
     "fixed": ["validity", "values, validity", "values, data"],
+    "views": ["validity", "offsets", "values, views", "values, data 0"],
     "struct": ["validity", "a, validity", "a, data", "b, validity", "b, offsets", "b, data"],
     "map": ["validity", "offsets", "keys, offsets", "keys, data", "items, data"],
     "dictionary": ["validity", "indices", "dictionary, offsets", "dictionary, data"],
     "union": ["types", "0, validity", "0, data", "1, offsets", "1, data"],
     "runs": ["run_ends, data", "values, data"],
+    "decimal": ["validity", "data"],
 }
 
 
@@ -169,6 +175,13 @@ def test_polars_buffers_are_its_own_and_not_copies():
     two = pl.concat([frame["a"], frame["a"]], rechunk=False)
     assert [where(two)[f"chunk {n}, data"].address for n in (0, 1)] == [parts["a, data"].address] * 2
     assert where(frame.lazy())["plan"].startswith("no numbers")
+
+
+def test_without_arrow_polars_says_what_to_do():
+    pytest.importorskip("polars")
+    code = "import polars; from helpers.measure import where; print(where(polars.Series([1])))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+    assert "import pyarrow, and ask again" in said
 
 
 # --- SciPy ---------------------------------------------------------------------------------------------------------
