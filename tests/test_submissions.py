@@ -175,8 +175,11 @@ DAMAGED = {  # what is in a file of this name, and what is said of it; "" if it 
     "02_pdf.ipynb": (b"%PDF-1.7", "it is a PDF, not a notebook"),
     "02_zip.ipynb": (zipped({"x": b""}), "it is a zip or a Word file, not a notebook"),
     "02_page.ipynb": (b"\n<!DOCTYPE html>", "it is a web page (HTML), not a notebook"),
-    "02_git.ipynb": (b'{\n<<<<<<< HEAD\n"a"\n=======\n"b"\n>>>>>>> x\n}', "git has written both sides of a conflict"),
-    "02_x-checkpoint.ipynb": (notebook(), "it's JupyterLab's checkpoint"),
+    "02_git.ipynb": (
+        b'{\n<<<<<<< HEAD\n"a"\n=======\n"b"\n>>>>>>> x\n}',
+        "git has written both sides of a conflict into it (<<<<<<<, >>>>>>>): keep one",
+    ),
+    "02_x-checkpoint.ipynb": (notebook(), "it's JupyterLab's checkpoint, a copy that may be older than the notebook"),
     "02_x.zip": (notebook(), "it is a notebook, not a zip"),
     "02_y.zip": (b"", "it is an empty file, not a zip"),
     "02_x.html": (b"<", "there is no notebook in it, only 02_x.html"),
@@ -187,7 +190,7 @@ DAMAGED = {  # what is in a file of this name, and what is said of it; "" if it 
 def test_what_is_damaged_or_renamed_is_named_and_counted_once(tmp_path: Path, name: str):
     data, why = DAMAGED[name]
     one = only(as_folder(tmp_path / "class", {f"ada/{name}": data}))
-    assert one.hand_in.why_not.startswith(why) and one.hand_in.why_not.endswith(ASK if why else "")
+    assert one.hand_in.why_not == (f"{why}; {ASK}" if why else "")
     assert one.hand_in.lesson == "02"
 
 

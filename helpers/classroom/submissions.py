@@ -427,7 +427,9 @@ def _read(file: File, name: str, predictions: Mapping[Parts, File], reader: Read
             raise CannotBeGraded(f"it's JupyterLab's checkpoint, a copy that may be older than the notebook; {ASK}")
         data = reader.read(file, NOTEBOOK_SIZE, "notebook")
         if CONFLICT in data:
-            raise CannotBeGraded(f"git has written both sides of a conflict into it (<<<<<<<, >>>>>>>); {ASK}")
+            raise CannotBeGraded(
+                f"git has written both sides of a conflict into it (<<<<<<<, >>>>>>>): keep one; {ASK}"
+            )
         if what := what_it_is(data):
             raise CannotBeGraded(f"it is {what}, not a notebook; {ASK}")
         if not (lesson := lesson or _checked(data)):
