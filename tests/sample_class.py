@@ -55,12 +55,13 @@ def _student(known: Store, number: int, lessons: tuple[str, ...], chance: random
     canvas = f"{''.join(shown.lower().split())}_{key}_{7_000_000 + number}"
     place, separator = [(f"{shown}_{key}_assignsubmission_file", "/"), (canvas, "_"), (shown, "/")][number % 3]
     system = ("moodle", "canvas", "plain")[number % 3]
-    known.keep(Student(key, name, f"s{number}@example.org", place, system, key if system != "plain" else ""))
+    known.keep(Student(key, name, f"s{number}@example.org"))
+    of = {"place": place, "system": system, "number": key if system != "plain" else ""}
     for lesson in (lesson for lesson in lessons if chance.random() > 0.05):
         file = f"{place}{separator}{lesson}_1.ipynb"
         bad = "the notebook is not JSON: Expecting value, line 1" if chance.random() < 0.03 else ""
         when = f"2026-11-{chance.randrange(20, 31)}T{chance.randrange(10, 24)}:15:00+01:00"
-        hand_in = HandIn(key, lesson, file, digest, when, why_not=bad, edition=chance.choice(EDITIONS))
+        hand_in = HandIn(key, lesson, file, digest, when, why_not=bad, edition=chance.choice(EDITIONS), **of)
         known.keep(replace(hand_in, predictions=_predicted(chance)))
         exercises = [exercise for exercise in keys() if exercise.startswith(lesson) and not bad]
         known.keep(*(_row(key, name, exercise, digest, chance) for exercise in exercises))

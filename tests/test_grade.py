@@ -81,7 +81,7 @@ def test_each_answer_is_judged_once(
     assert outcomes == {"ada": "right", "bob": "not yet", "eve": "not graded"}
     assert first["bob", "02.report"].cause == WRONG.expect and first["ada", "02.chunks"].outcome == "not attempted"
     assert len(first) == 9 and said.startswith("3 students, 9 answers: 1 right, 1 not yet, 4 not attempted, 3 not")
-    assert said.endswith(f"The results are in {out}: gradebook.csv, feedback, report.html.\n")
+    assert said.endswith(f"The results are in {out}: gradebook.csv, totals.csv, feedback, report.html.\n")
     far = [line for line in progress.splitlines() if line.strip()]  # where no bar can be drawn
     assert far[0] == "notebooks read: 0" and "notebooks read: 3" in far and far[-1].startswith("judged 9 of 9 answers")
     asked.clear()

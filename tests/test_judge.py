@@ -128,8 +128,8 @@ def test_another_check_is_another_hash(tmp_path: Path):
 
 
 NO_NOTEBOOKS = {
-    "no text": (b"\xff\xfe{", "not JSON"),
-    "deep": (b"[" * 10_000_000, "not JSON"),
+    "no text": (b"\xff\xfe{", "damaged or cut off"),
+    "deep": (b"[" * 10_000_000, "damaged or cut off"),
     "a list": (b"[1, 2]", "not a notebook of format 4"),
     "many cells": (notebook(*["x"] * (judge.CELLS + 1)), "5,001 cells"),
     "much code": (notebook("x = '" + "a" * (judge.CODE_LENGTH + 1) + "'"), "250,007 characters of code"),

@@ -11,12 +11,14 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_submissions import LESSON, LayOut, all_of, as_folder, as_zip, notebook, reasons, zipped
+from test_submissions import LESSON, LayOut, all_of, as_folder, as_zip, notebook, zipped
 
+from helpers.classroom.class_list import class_list
 from helpers.classroom.course import Course
 from helpers.classroom.grades import grades
 from helpers.classroom.outputs import canvas, gradebook, moodle
 from helpers.classroom.store import store
+from helpers.classroom.submissions import submissions
 
 pytestmark = pytest.mark.slow
 
@@ -172,8 +174,11 @@ TAKEN_OVER = {  # a class in which Mallory would like to hand in for Ada; its st
 @pytest.mark.parametrize("trick", TAKEN_OVER)
 def test_beside_or_below_a_student_s_nothing_makes_another_student(tmp_path: Path, trick: str, lay_out: LayOut):
     files, students = TAKEN_OVER[trick]
-    found = all_of(lay_out(tmp_path / "class", files))
+    collected = lay_out(tmp_path / "class", files)
+    found = all_of(collected)
     assert {one.student.key: not one.hand_in.why_not for one in found} == students
+    by_list = submissions(collected, class_list("ada\nbob").values())
+    assert [one.hand_in for one in by_list] == [one.hand_in for one in found]
     for one in found:
         if one.student.key in ("ada", "bob") and not one.hand_in.why_not:
             assert one.notebook() == RIGHT
@@ -187,13 +192,6 @@ def test_one_by_itself_is_not_split_among_the_names_in_it(tmp_path: Path, name: 
     files = {name + file: data for file, data in OF_TWO.items()} if name[-1] == "/" else {name: zipped(OF_TWO)}
     with pytest.raises(ValueError, match=f"all that is in it is {name.rstrip('/')}, which looks like several"):
         all_of(as_folder(tmp_path / "class", files))
-
-
-def test_two_entries_of_one_name_are_both_named_and_neither_counts(tmp_path: Path):
-    files = {"ada/" + LESSON: RIGHT, "02_ada.zip": zipped({LESSON: WRONG}), "03_ada.zip": zipped({"03_x.ipynb": RIGHT})}
-    short = reasons(as_folder(tmp_path / "class", files))
-    expected = "more than one hand-in has this student's name (02_ada.zip, ada); keep one, and grade again"
-    assert short == {("ada", "02"): expected, ("ada", "03"): ""}
 
 
 def test_all_that_a_system_lists_for_one_student_is_one_hand_in(tmp_path: Path):

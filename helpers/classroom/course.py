@@ -1,4 +1,4 @@
-"""A course, which its teacher describes in two files: class.toml (points, due dates, students) and overrides.toml."""
+"""A course, which its teacher describes in class.toml (points, due dates), overrides.toml and students.csv."""
 
 import tomllib
 from collections.abc import Mapping
@@ -10,6 +10,8 @@ from typing import Any
 from ..folders import ROOT, write_whole
 from ..teach.exercise_files import keys
 from ..teach.exercises import nearest
+from .class_list import listed
+from .store import Student
 
 TEMPLATES = Path(__file__).parent / "template"
 POINTS = 10.0  # for an exercise that class.toml doesn't name
@@ -22,7 +24,7 @@ class Course:
     title: str = "Zero copy, measured"  # for pages
     points: Mapping[str, float] = field(default_factory=dict)  # by exercise, {"02.chunks": 10.0}
     due: Mapping[str, datetime] = field(default_factory=dict)  # by lesson, with a time zone; other work is never late
-    students: Mapping[str, str] = field(default_factory=dict)  # who should hand in: names by key; empty without a list
+    students: Mapping[str, Student] = field(default_factory=dict)  # who should hand in, by key; empty without a list
     # the teacher's points (None: the check's stay) and comment: {("ada", "02.chunks"): (8.0, "Nearly.")}
     overrides: Mapping[tuple[str, str], tuple[float | None, str]] = field(default_factory=dict)
 
@@ -40,16 +42,16 @@ def course(folder: Path) -> Course:
         if not (folder / name).exists():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_whole(folder / name, (TEMPLATES / name).read_bytes())
-    path = folder / CLASS
+    path, students = folder / CLASS, listed(folder)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        _only(table, {"title", "points", "due", "students"})
-        points, due, students = (_of(table, name, {}) for name in ("points", "due", "students"))
+        _only(table, {"title", "points", "due"})
+        points, due = (_of(table, name, {}) for name in ("points", "due"))
         about = Course(
             title=_of(table, "title", Course.title),
             points={nearest(key, keys(), "exercise"): _points(key, number) for key, number in points.items()},
             due={key: _moment(key, when) for key, when in due.items()},
-            students={key: str(name) for key, name in students.items()},
+            students=students,
         )
         path = folder / OVERRIDES
         overrides = {}

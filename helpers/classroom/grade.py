@@ -29,7 +29,7 @@ from .outputs import write_all
 from .reading import for_one
 from .report import summary
 from .store import HandIn, Row, Store, store
-from .submissions import SUBMITTED, CannotBeGraded, Submission, submissions
+from .submissions import SUBMITTED, CannotBeGraded, Submission, of_one_lesson, submissions
 
 AT_ONCE = 2  # notebooks, unless a check measures time
 TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
@@ -56,10 +56,15 @@ def grade(
         raise CannotBeGraded(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then has your rights.")
     about, line = course(out), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
     with store(out) as records:
-        read = {"iterable": submissions(collected), "desc": "reading the submissions", "unit": "notebook"}
+        read = {
+            "iterable": submissions(collected, about.students.values()),
+            "desc": "reading the submissions",
+            "unit": "notebook",
+        }
         with _bar("notebooks read: {n_fmt}", **read) as bar:
-            handed_in = list(bar)
-        _must_be_of_all(collected, handed_in, records)
+            handed_in = list(of_one_lesson(list(bar)))
+        for one in _renamed(collected, handed_in, records):
+            records.take_back(one.student, one.lesson)
         records.keep(*(kept for one in handed_in for kept in (one.student, one.hand_in)))
         gradable = [one for one in handed_in if not one.hand_in.why_not]
         together, alone = _to_do(records, gradable, trusted)
@@ -75,14 +80,18 @@ def grade(
             print(put_scores(nbgrader, records, about))
 
 
-def _must_be_of_all(collected: Path, handed_in: Sequence[Submission], records: Store) -> None:
-    """Raises CannotBeGraded if it's a zip in which no system named the students, and it lacks somebody who has handed
-    in that lesson before: it may be one student's, with others' names in it."""
-    lessons = {one.hand_in.lesson for one in handed_in if one.student.system == "plain"}
-    lacks = {one.student for one in records.all(HandIn) if one.lesson in lessons}
-    lacks -= {one.student.key for one in handed_in}
+def _renamed(collected: Path, handed_in: Sequence[Submission], records: Store) -> list[HandIn]:
+    """The hand-ins of earlier gradings that are another student's by the class list of today. Raises CannotBeGraded if
+    it's a zip in which no system named the students, and it lacks somebody who has handed in that lesson before: it may
+    be one student's, with others' names in it."""
+    whose = {(one.hand_in.file, one.hand_in.lesson, one.hand_in.digest): one.student.key for one in handed_in}
+    before = records.all(HandIn)
+    renamed = [one for one in before if whose.get((one.file, one.lesson, one.digest), one.student) != one.student]
+    lessons = {one.hand_in.lesson for one in handed_in if one.hand_in.system == "plain"}
+    lacks = {one.student for one in before if one.lesson in lessons and one not in renamed} - {*whose.values()}
     if lacks and collected.is_file():
         raise CannotBeGraded(f"{collected.name} lacks {short(', '.join(sorted(lacks)), 200)}, graded before. {PART}")
+    return renamed
 
 
 def _bar(line: str, **options: Any) -> tqdm:

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Literal
 
 from ..teach.exercise_files import keys
 from .course import Course
@@ -19,7 +20,7 @@ class Grade:
     most: float
     comment: str = ""
     by_teacher: bool = False
-    late: bool = False  # it came after the due date, or the system that collected it says so
+    late: Literal["", "late", "unknown"] = ""  # see `_late`
 
     @property
     def lesson(self) -> str:
@@ -73,9 +74,10 @@ def moment(when: str) -> datetime | None:
 def _students(records: Store, course: Course) -> list[Student]:
     """The students in the store, those that the course expects, and any others who handed something in; by name."""
     students = {student.key: student for student in records.all(Student)}
-    for key in [*course.students, *(hand_in.student for hand_in in records.all(HandIn))]:
+    for key in (hand_in.student for hand_in in records.all(HandIn)):
         students.setdefault(key, Student(key, ""))
-    named = [replace(one, name=course.students.get(key) or one.name or key) for key, one in students.items()]
+    students |= course.students
+    named = [replace(one, name=one.name or key) for key, one in students.items()]
     return sorted(named, key=lambda student: (student.name.casefold(), student.key))
 
 
@@ -88,7 +90,18 @@ def _grade(student: Student, exercise: str, hand_in: HandIn, row: Row | None, co
         row = Row(student.key, exercise, "not graded", "this has not been graded yet. `make grade` does it.")
     most = course.worth(exercise) if exercise else 0.0
     points, comment = course.override(student.key, exercise)
-    due, came = course.due.get(hand_in.lesson), moment(hand_in.when)
-    late, by_teacher = hand_in.late or bool(due and came and came > due), points is not None
+    by_teacher = points is not None
     points = points if by_teacher else most * row.share
+    late = _late(hand_in, course.due.get(hand_in.lesson))
     return Grade(student, exercise, hand_in, row, points, most, comment, by_teacher, late)
+
+
+def _late(hand_in: HandIn, due: datetime | None) -> Literal["", "late", "unknown"]:
+    """Canvas marks what is late. Otherwise it's what came after the due time, by nbgrader's timestamp or by a file's
+    own time. A copy's time may be later than the file's, so it shows only what was in time."""
+    came = moment(hand_in.when)
+    if hand_in.late:
+        return "late"
+    if not due or not hand_in.digest or hand_in.system == "canvas" or (came and came <= due):
+        return ""
+    return "late" if came and not hand_in.copied else "unknown"

@@ -29,7 +29,7 @@ from ..teach.source import Cell, NotCarried, answer, not_python
 from ..teach.words import short
 from ..units import GiB
 from . import sandbox
-from .reading import CannotBeGraded
+from .reading import ASK, UNREADABLE, CannotBeGraded
 
 CODE_LENGTH, CELLS = 250_000, 5_000  # characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
 READ_MEMORY, READ_TIME_S = 1 * GiB, 10  # of memory, and of processor time, to read a notebook
@@ -64,7 +64,8 @@ def verdicts(
         with _limits():
             cells = code_cells(notebook)
     except CannotBeGraded as error:
-        yield from ({"exercise": key, "outcome": "not graded", "because": str(error)} for key in exercises)
+        why = {"outcome": "not graded", "because": str(error), "cause": UNREADABLE}
+        yield from ({"exercise": key, **why} for key in exercises)
         return
     for key in exercises:
         began = time.monotonic()
@@ -116,13 +117,12 @@ def code_cells(notebook: bytes) -> list[Cell]:
     """The name and source of each code cell. Raises CannotBeGraded if this isn't a notebook."""
     try:
         content = json.loads(notebook)
-    except (ValueError, RecursionError, MemoryError) as error:
-        problem = f"it is not JSON, so not a notebook ({type(error).__name__}). Was it damaged on its way?"
-        raise CannotBeGraded(problem) from None
+    except (ValueError, RecursionError, MemoryError):
+        problem = "it is damaged or cut off, and JupyterLab couldn't open it either"
+        raise CannotBeGraded(f"{problem}; {ASK}") from None
     cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list):
-        remedy = "“Save Notebook As…” in JupyterLab writes that format"
-        raise CannotBeGraded(f"it is JSON, but not a notebook of format 4; {remedy}")
+        raise CannotBeGraded(f"it is JSON, but not a notebook of format 4, which JupyterLab saves; {ASK}")
     if len(cells) > CELLS:
         raise CannotBeGraded(f"it has {len(cells):,} cells; the limit is {CELLS:,}")
     texts = []

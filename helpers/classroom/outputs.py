@@ -23,9 +23,17 @@ from .lessons import lesson
 from .pages import feedback, number, one_line
 from .reading import for_one
 from .report import needs, report
-from .store import HandIn, Store
+from .store import HandIn, Store, Student
 
-OURS = ("gradebook.csv", "canvas.csv", "moodle/*.csv", "moodle/*-feedback.zip", "feedback/*.html", "report.html")
+OURS = (
+    "gradebook.csv",
+    "totals.csv",
+    "canvas.csv",
+    "moodle/*.csv",
+    "moodle/*-feedback.zip",
+    "feedback/*.html",
+    "report.html",
+)
 COLUMNS = ("student", "name", "email", "lesson", "exercise", "outcome", "points", "most", "late", "because", "comment",
            "seconds", "edition")  # fmt: skip
 FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@＝＋－＠])")
@@ -38,7 +46,12 @@ def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = F
 
     def made(grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> dict[str, bytes]:
         list(needs(grades, hand_ins, course))  # `summary` must not fail later
-        files = {"gradebook.csv": gradebook(grades), **moodle(grades, course), **canvas(grades)}
+        files = {
+            "gradebook.csv": gradebook(grades),
+            "totals.csv": totals(grades),
+            **moodle(grades, course),
+            **canvas(grades),
+        }
         for student, answers in groupby(grades, lambda grade: grade.student):
             files[f"feedback/{file_name(student.name, student.key)}.html"] = feedback(list(answers), course).encode()
         return files | {"report.html": report(grades, hand_ins, course, folder, trusted=trusted).encode()}
@@ -80,11 +93,23 @@ def gradebook(grades: Iterable[Grade]) -> bytes:
     """gradebook.csv with all grades, in UTF-8 with a byte order mark: without it, Excel assumes another encoding."""
     rows = [
         (g.student.key, g.student.name, g.student.email, g.lesson, g.exercise, g.outcome,
-         number(g.points) if g.is_settled else "", number(g.most), "late" if g.late else "", plain(g.row.because),
+         number(g.points) if g.is_settled else "", number(g.most), g.late, plain(g.row.because),
          g.comment, f"{g.row.seconds:.1f}", g.hand_in.edition)
         for g in grades
     ]  # fmt: skip
     return codecs.BOM_UTF8 + _csv([COLUMNS, *rows])
+
+
+def totals(grades: Sequence[Grade]) -> bytes:
+    """totals.csv, a line for each student, with the points in each lesson. What is "missing" or "not graded" adds
+    nothing."""
+    sums, most = _points(grades)
+    table = [("student", "name", "email", *(f"{name} (of {points})" for name, points in most.items()), "points")]
+    for student in dict.fromkeys(grade.student for grade in grades):
+        of = [sums.get((student, name), "missing") or "not graded" for name in most]
+        points = sum(float(one) for one in of if one not in ("missing", "not graded"))
+        table.append((student.key, student.name, student.email, *of, number(points)))
+    return codecs.BOM_UTF8 + _csv(table)
 
 
 def cell(value: object) -> str:
@@ -106,12 +131,12 @@ def moodle(grades: Iterable[Grade], course: Course) -> dict[str, bytes]:
             "Feedback comments")  # fmt: skip
     tables, pages, files = defaultdict(lambda: [head]), defaultdict(dict), {}
     for name, hand_in in _by_hand_in(grades):
-        student = hand_in[0].student
-        if student.system == "moodle" and student.number and hand_in[0].hand_in.file:
+        student, of = hand_in[0].student, hand_in[0].hand_in
+        if of.system == "moodle" and of.number:
             points, most = _sums(hand_in)
-            row = (f"Participant {student.number}", student.name, student.email, points, most, "", _comments(hand_in))
+            row = (f"Participant {of.number}", student.name, student.email, points, most, "", _comments(hand_in))
             tables[name].append(row)
-            pages[name][one_line(student.place)] = feedback(hand_in, course)
+            pages[name][one_line(of.place)] = feedback(hand_in, course)
     for name, rows in tables.items():
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
@@ -140,20 +165,18 @@ def canvas(grades: Sequence[Grade]) -> dict[str, bytes]:
     assignments (an unknown title becomes a new assignment, or is matched by hand), and their points from a row "Points
     Possible". An empty cell means no grade: the student handed nothing in, or the work could not be graded yet. An
     anonymous student has no number, only "anon_x1Yz2"."""
-    came = (grade.student for grade in grades if grade.student.system == "canvas")
-    students = [student for student in dict.fromkeys(came) if student.number.isdecimal()]
+    came = {grade.student: grade.hand_in.number for grade in grades if grade.hand_in.system == "canvas"}
+    students = {student: its for student, its in came.items() if its.isdecimal()}
     if not students:
         return {}
-    sums = {(hand_in[0].student, name): _sums(hand_in) for name, hand_in in _by_hand_in(grades)}
-    names = sorted({name for student, name in sums if student in students})
-    most = {name: most for (_, name), (_, most) in sums.items()}
+    sums, most = _points(grade for grade in grades if grade.student in students)
     rows = [
-        ("Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(lesson(name).title for name in names)),
-        ("    Points Possible", "", "", "", "", *(most[name] for name in names)),
+        ("Student", "ID", "SIS User ID", "SIS Login ID", "Section", *(lesson(name).title for name in most)),
+        ("    Points Possible", "", "", "", "", *most.values()),
     ]
-    for student in students:
+    for student, its in students.items():
         named = student.name.replace("Points Possible", "Points-Possible")  # Canvas would take it for the row above
-        rows.append((named, student.number, "", "", "", *(sums.get((student, name), ("", ""))[0] for name in names)))
+        rows.append((named, its, "", "", "", *(sums.get((student, name), "") for name in most)))
     return {"canvas.csv": _csv(rows)}
 
 
@@ -162,6 +185,13 @@ def _by_hand_in(grades: Iterable[Grade]) -> list[tuple[str, list[Grade]]]:
     exercises = [grade for grade in grades if grade.exercise]  # which are sorted by student and lesson
     hand_ins = [list(of) for _, of in groupby(exercises, lambda grade: (grade.student, grade.lesson))]
     return [(of[0].lesson, of) for of in hand_ins if any(one.outcome != "missing" or one.by_teacher for one in of)]
+
+
+def _points(grades: Iterable[Grade]) -> tuple[dict[tuple[Student, str], str], dict[str, str]]:
+    """The points by student and lesson, "" while an answer isn't settled; and the most in each lesson, in order."""
+    sums = {(hand_in[0].student, name): _sums(hand_in) for name, hand_in in _by_hand_in(grades)}
+    most = {name: possible for (_, name), (_, possible) in sums.items()}
+    return {of: points for of, (points, _) in sums.items()}, dict(sorted(most.items()))
 
 
 def _sums(hand_in: Sequence[Grade]) -> tuple[str, str]:

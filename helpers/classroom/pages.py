@@ -9,10 +9,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..edition import edition
 from ..folders import ROOT
 from ..teach import words
+from ..teach.exercises import NOT_CARRIED
 from .course import TEMPLATES, Course
 from .grades import Grade, moment
 from .lessons import exercise, exercise_title, lesson
-from .reading import one_line
+from .reading import UNREADABLE, one_line
 
 HANDOUTS = ROOT / "helpers" / "publish" / "template"  # not imported: loading nbconvert takes seconds
 
@@ -57,14 +58,20 @@ def feedback(grades: Sequence[Grade], course: Course) -> str:
     return page("feedback.html.j2", f"Feedback for {name}", course, name=name, grades=grades, lessons=lessons)
 
 
-def _hint(grade: Grade) -> str:
-    """What to try: the hints that fit the mistake, if any do; or, for a student who hasn't begun, how to begin."""
-    task = exercise(grade.exercise)
-    if task is None or grade.outcome not in ("not yet", "not attempted"):
+def _next_step(grade: Grade) -> str:
+    """What the student can do now, Markdown; "" if the answer is right, or the teacher has given the points."""
+    task, pack = exercise(grade.exercise), f"`make hand-in LESSON={grade.lesson or '…'}`"
+    if grade.outcome == "missing" or grade.hand_in.why_not or grade.row.cause == UNREADABLE:
+        return f"Save your notebook, pack it with {pack}, and ask your teacher whether you may still hand it in."
+    if grade.outcome == "right" or grade.by_teacher or task is None:
         return ""
-    if grade.outcome == "not yet":
-        return "\n\n".join(hint.text for hint in task.hints if grade.row.cause in hint.causes)
-    return f'`exercise("{task.key}")` shows what it asks. It takes about {task.minutes} minutes.'
+    if grade.outcome == "not attempted":
+        return f'`exercise("{task.key}")` shows what it asks. It takes about {task.minutes} minutes.'
+    if grade.outcome == "not graded" and grade.row.cause != NOT_CARRIED:
+        return "Nothing: your teacher grades it again, or decides."
+    hints = [hint.text for hint in task.hints if grade.row.cause in hint.causes]
+    hints = hints or [f'`exercise("{task.key}").hint()` in your notebook gives you a hint.']
+    return "\n\n".join((*hints, f"When the check in your notebook says that it is right, {pack} packs it again."))
 
 
-_ENVIRONMENT.globals |= {"badge": words.badge, "title": exercise_title, "when": moment, "hint": _hint}
+_ENVIRONMENT.globals |= {"badge": words.badge, "title": exercise_title, "when": moment, "next_step": _next_step}

@@ -1,6 +1,7 @@
 """Lists and reads students' folders and zips alike, within limits: extracts nothing, and follows no link. The sizes
 that a zip declares don't count: bytes are counted as they come."""
 
+import codecs
 import errno
 import io
 import os
@@ -32,9 +33,22 @@ CLEAR, ALONE = "clear its outputs (Edit > Clear All Outputs) and hand in again",
 LINK = "it is a link; hand in the file itself"
 SPECIAL = "it is a pipe or a device; hand in a file"
 ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
+KIND_SIZE = 64  # bytes that show what a file is
 HEADER_SIZE = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # part of how names are spelt
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
+ASK = "hand in the notebook (.ipynb), or the zip that `make hand-in` makes"
+UNREADABLE = "unreadable"  # the cause of what the student has to hand in again
+KINDS = {  # of files that are taken for notebooks and zips: how they begin
+    b"PK": "a zip or a Word file",
+    b"%PDF": "a PDF",
+    b"<": "a web page (HTML)",
+    b"\x89PNG": "a picture",
+    b"Rar!": "a RAR archive",
+    b"7z\xbc\xaf": "a 7-Zip archive",
+    b"version https://git-lfs": "a pointer of Git LFS to a file",
+}
+COPIED_S = 60.0  # a file that was last written when it came here may have been copied then, or downloaded
 JUNK = {"__macosx", ".ds_store", ".ipynb_checkpoints", "thumbs.db", "desktop.ini"}
 
 
@@ -64,6 +78,7 @@ class File:
     inside: "File | None" = None
     changed: float | None = None  # in seconds since 1970, according to its folder or zip; None if that gives no time
     trouble: str | None = None  # why it can't be read; None if nothing is known to be wrong with it
+    copied: bool = False  # may `changed` be the time at which it was copied here?
     of_class: bool = False  # a zip of the whole class, which no student packed, so it may have any size
 
     @property
@@ -98,7 +113,8 @@ def listed(folder: Path) -> Listing:
                 continue
             is_link = stat.S_ISLNK(status.st_mode) or status.st_nlink > 1
             trouble = LINK if is_link else None if stat.S_ISREG(status.st_mode) else SPECIAL
-            members.append((below, File(below, path, changed=status.st_mtime, trouble=trouble)))
+            copied = abs(status.st_ctime - status.st_mtime) < COPIED_S
+            members.append((below, File(below, path, changed=status.st_mtime, trouble=trouble, copied=copied)))
     return sorted(members, key=lambda member: member[0])
 
 
@@ -134,6 +150,11 @@ class Reader:
                 if size > ZIP_SIZE and not zipped.of_class:
                     raise CannotBeGraded(_too_large("zip", in_words(size, "bytes"), ZIP_SIZE))
             with _in_words("zip"):
+                start = stream.read(KIND_SIZE)
+                what = "a notebook" if start[:1] == b"{" else what_it_is(start)
+                if what and what != KINDS[b"PK"]:
+                    remedy = "" if zipped.of_class else f"; {ASK}"
+                    raise CannotBeGraded(f"it is {what}, not a zip{remedy}")
                 limit = CLASS_NAMES_SIZE if zipped.of_class else ZIP_NAMES_SIZE
                 opened = stack.enter_context(zipfile.ZipFile(_LimitedReads(stream, limit)))
             self._held[zipped] = opened
@@ -190,6 +211,13 @@ class _LimitedReads:
         if size > self._limit:
             raise CannotBeGraded(f"the zip's list of names takes {in_words(size, 'bytes')}; {ALONE}")
         return self._file.read(size)
+
+
+def what_it_is(data: bytes) -> str:
+    """What a file is that begins like this, and isn't a notebook; "" if it may be one."""
+    start = data[:KIND_SIZE].removeprefix(codecs.BOM_UTF8).lstrip()
+    kinds = (kind for sign, kind in KINDS.items() if start.startswith(sign))
+    return next(kinds, "") if data else "an empty file"
 
 
 def one_line(text: str, most: int | None = None) -> str:

@@ -19,7 +19,7 @@ from ..units import in_words
 from .ballots import FOLDER
 from .charts import MIN_ANSWERS, OUTCOMES, chart, outcomes, pictures
 from .course import Course
-from .grades import Grade
+from .grades import Grade, moment
 from .grades import grades as joined
 from .lessons import exercise_title, lesson, question
 from .pages import number, one_line, page, text
@@ -27,12 +27,16 @@ from .reading import for_one
 from .store import HandIn, Store, Student
 
 MOST_MISTAKES = 6  # for each exercise
-EDITION = re.compile(r"\d{4}-\d\d-\d\d \([0-9a-f]{7}(, with changes)?\)")  # because a notebook may name anything
 HELPERS = folders.ROOT / "helpers"
 OURS = (*HELPERS.glob("teach/*.py"), *HELPERS.glob("classroom/*.py"), HELPERS / "units.py")
 TOKEN = re.compile(r"\w+|[^\w\s]")
 LEFT_OUT = "…"
 IN_WORDS = {"raised": "stopped with an error", "not-python": "not valid Python"}  # causes that need more words
+NO_TIME = {
+    "moodle": "Moodle's download has no times: look at “Last modified” in its list of submissions",
+    "nbgrader": "there is no timestamp.txt, or none that can be read",
+    "plain": "the times in a zip have no zone: grade the folder that was packed",
+}
 HANDED_IN = [kind.word for kind in OUTCOMES if kind.word != "missing"]
 
 
@@ -42,8 +46,6 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
     names = sorted({grade.lesson for grade in grades if grade.exercise})
     judged = [grade for grade in grades if grade.outcome in ("right", "not yet")]
     seconds = [grade.row.seconds for grade in grades if grade.row.seconds]
-    took = [figure(seconds) for figure in (sum, median, max)] if seconds else []
-    editions = Counter(one.edition if EDITION.fullmatch(one.edition) else "not named" for one in hand_ins)
     return page(
         "report.html.j2",
         "Class report",
@@ -51,17 +53,19 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
         students=len({grade.student.key for grade in grades}),
         hand_ins=len(hand_ins),
         answers=len(judged),
-        lessons=[_lesson(name, [one for one in grades if one.lesson == name], hand_ins, folder) for name in names],
+        lessons=[
+            _lesson(name, [one for one in grades if one.lesson == name], hand_ins, course, folder) for name in names
+        ],
         least=MIN_ANSWERS,
         without_sandbox=len(judged) if trusted else sum(grade.row.trusted for grade in judged),
-        took=[in_words(time, "seconds") if time < 120 else f"{time / 60:.0f} minutes" for time in took],
+        took=in_words(round(sum(seconds)), "seconds") if seconds else "",
         given=sum(grade.by_teacher for grade in grades),
-        editions=", ".join(f"{name} ({n})" for name, n in editions.most_common()),
-        reasons=reasons(grades, hand_ins),
     )
 
 
-def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn], folder: Path) -> dict[str, object]:
+def _lesson(
+    name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, folder: Path
+) -> dict[str, object]:
     by_student = [list(answers) for _, answers in groupby(grades, lambda grade: grade.student.key)]
     by_exercise: dict[str, list[Grade]] = defaultdict(list)
     for grade in grades:
@@ -74,7 +78,8 @@ def _lesson(name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn], fold
     return {
         "title": lesson(name).title,
         "handed_in": len(handed_in),
-        "late": sum(answers[0].late for answers in handed_in),
+        "late": Counter(answers[0].late for answers in handed_in),
+        "due": course.due.get(name),
         "missing": len(by_student) - len(handed_in),
         "not_graded": len(handed_in) - len(settled),
         "median": number(median(sum(grade.points for grade in answers) for answers in settled)) if settled else "–",
@@ -112,16 +117,6 @@ def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:
         (IN_WORDS.get(cause, cause.replace("-", " ")) or "no cause given", said.total(), said.most_common(1)[0][0])
         for cause, said in sorted(by_cause.items(), key=lambda item: (-item[1].total(), item[0]))
     ]
-
-
-def reasons(grades: Iterable[Grade], hand_ins: Iterable[HandIn]) -> list[tuple[str, int, str]]:
-    """Why hand-ins and answers could not be graded: ("hand-in" or "answer", how many, why), the commonest first."""
-    ungraded = {(hand_in.student, hand_in.lesson): hand_in.why_not for hand_in in hand_ins if hand_in.why_not}
-    counts = Counter(("hand-in", impersonal(why_not)) for why_not in ungraded.values())
-    for grade in grades:
-        if not grade.is_settled and (grade.student.key, grade.lesson) not in ungraded:
-            counts["answer", impersonal(grade.row.because, grade.exercise)] += 1
-    return [(what, count, why) for (what, why), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
 def impersonal(words: str, exercise: str = "") -> str:
@@ -185,7 +180,11 @@ def needs(grades: Sequence[Grade], hand_ins: Iterable[HandIn], course: Course) -
         if grade.points > grade.most:
             yield "bonus", f"{who}, {number(grade.points)} of {number(grade.most)}", grade.exercise
         if grade.late:
-            yield "late", f"{who}, {grade.hand_in.file}", grade.lesson
+            came, of = moment(grade.hand_in.when), f"{who}, {grade.hand_in.file}"
+            line = f"{of}: {came:%d %B %Y, %H:%M}" if came else NO_TIME.get(grade.hand_in.system, of)
+            yield grade.late, line, grade.lesson
+        if course.students and grade.student.key not in course.students and grade.hand_in.file:
+            yield "strangers", f"{who}, {grade.hand_in.file}", grade.lesson
     students = {grade.student.key: grade.student for grade in grades}
     for hand_in in hand_ins:
         if hand_in.others and hand_in.student in students:

@@ -14,12 +14,10 @@ FILE = "grades.sqlite"
 
 @dataclass(frozen=True)
 class Student:
-    key: str  # tells students apart: Moodle's or Canvas's number, nbgrader's id, or the name of the student's folder
+    key: str  # tells students apart: from the class list, or else a system's number or id, or the folder's name
     name: str  # to show; may have any characters, and is escaped wherever it is shown
     email: str = ""  # if known
-    place: str = ""  # the hand-in's name in the system that collected it, "A_1234_assignsubmission_file"
-    system: str = ""  # that system: "moodle", "canvas", "nbgrader" or "plain"
-    number: str = ""  # the student's in Moodle or Canvas, "1234"; "" if that gave none
+    files: tuple[str, ...] = ()  # the student's, by their paths below what was collected, if their names don't say so
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,10 @@ class HandIn:
     why_not: str = ""  # why it cannot be graded; "" if it can
     predictions: dict = field(default_factory=dict)  # the student's: {"02.peak": 256.0}, as plain JSON
     others: tuple[str, ...] = ()  # the student's other notebooks for the lesson, which don't count
+    place: str = ""  # its name in the system that collected it, "A_1234_assignsubmission_file"
+    system: str = ""  # that system: "moodle", "canvas", "nbgrader" or "plain"
+    number: str = ""  # the student's in Moodle or Canvas, "1234"; "" if that gave none
+    copied: bool = False  # is `when` a file's time that may be that of a copy?
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,7 @@ class Store:
     def __init__(self, connection: sqlite3.Connection):
         self._connection = connection
         for kind, (table, key) in KINDS.items():
-            names = ", ".join(f'"{column.name}"' for column in fields(kind))
-            keyed = ", ".join(f'"{name}"' for name in key)
-            connection.execute(f"create table if not exists {table} ({names}, primary key ({keyed}))")
+            connection.execute(f"create table if not exists {table} ({_names(kind)}, primary key ({', '.join(key)}))")
             columns = {name for _, name, *_ in connection.execute(f"pragma table_info({table})")}
             for column in fields(kind):  # an older edition's table lacks the last ones
                 if column.name not in columns:
@@ -92,13 +92,13 @@ class Store:
         with self._connection:
             for thing in things:
                 values = [json.dumps(value) for value in astuple(thing)]
+                into = f"{KINDS[type(thing)][0]} ({_names(type(thing))})"
                 marks = ", ".join("?" * len(values))
-                self._connection.execute(f"insert or replace into {KINDS[type(thing)][0]} values ({marks})", values)
+                self._connection.execute(f"insert or replace into {into} values ({marks})", values)
 
     def all(self, kind: type[Kind]) -> list[Kind]:
         table, key = KINDS[kind]
-        order = ", ".join(f'"{name}"' for name in key)
-        rows = self._connection.execute(f"select * from {table} order by {order}")
+        rows = self._connection.execute(f"select {_names(kind)} from {table} order by {', '.join(key)}")
         values = ([json.loads(text) for text in row] for row in rows)
         return [kind(*(tuple(one) if isinstance(one, list) else one for one in row)) for row in values]
 
@@ -111,6 +111,20 @@ class Store:
                 gone += done.rowcount
         self._connection.execute("vacuum")
         return gone
+
+    def take_back(self, student: str, lesson: str) -> None:
+        """Deletes a hand-in and the verdicts on it, which are another student's; and the student who has no other."""
+        who = json.dumps(student)
+        with self._connection:
+            self._connection.execute("delete from hand_ins where student = ? and lesson = ?", [who, json.dumps(lesson)])
+            self._connection.execute("delete from rows where student = ? and exercise like ?", [who, f'"{lesson}.%'])
+            none_left = "not exists (select * from hand_ins where student = key)"
+            self._connection.execute(f"delete from students where key = ? and {none_left}", [who])
+
+
+def _names(kind: type[Kind]) -> str:
+    """Its columns, of which an older edition's table may have more."""
+    return ", ".join(f'"{column.name}"' for column in fields(kind))
 
 
 @contextmanager

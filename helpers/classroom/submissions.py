@@ -13,13 +13,14 @@ Canvas    `lovelaceada_LATE_12345_67890_02_copy_a_big_file-1.ipynb`: name, late 
 nbgrader  `submitted/ada/copying/02_copy_a_big_file.ipynb` (user guide, "Philosophy"), with the time in `timestamp.txt`
           ("Late submission plugin"), in UTC unless it names a zone (nbgrader.utils.parse_utc).
 plain     `me/02_copy_a_big_file.ipynb`, `me.zip`, `02_me.zip` or `me.ipynb`. A file was handed in when it was last
-          written. Times in a zip have no zone: they only say which of two notebooks is newer.
+          written, if it wasn't copied here then. Times in a zip have no zone: they only say which of two is newer.
 
 The outermost entry says whose a file is: its name comes from the teacher or the system, and only what is in it from
 the student. Folders or zips of several students each, such as one for each lesson ("02", "lesson 02"), may lie around
 the entries if nothing else lies beside them. One by itself may be a student's, so it must be a lesson's, or have the
 name of the zip around it. What looks like several students' but lies beside one student's isn't graded; nor is a lesson
-for which two entries have one name, unless Moodle or Canvas gave both the same number.
+for which two entries have one name, unless Moodle or Canvas gave both the same number. With a class list, that name
+says which of its students it is.
 """
 
 import json
@@ -28,7 +29,7 @@ import re
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -42,7 +43,9 @@ from zoneinfo import ZoneInfo
 
 from ..teach.exercise_files import keys
 from ..units import MiB
+from .class_list import meant
 from .reading import (
+    ASK,
     NOTEBOOK_SIZE,
     STUDENT_SIZE,
     ZIP_ENTRIES,
@@ -53,6 +56,7 @@ from .reading import (
     for_one,
     listed,
     one_line,
+    what_it_is,
 )
 from .store import HandIn, Student
 
@@ -67,9 +71,11 @@ FILES = (  # of students, in a folder of the class
     ("moodle", rf"(?P<place>{_MOODLE})_?(?P<file>[^/]*)"),
     ("canvas", _CANVAS),
     ("plain", r"(?:[0-9]{2}_)?(?P<place>(?P<name>[^/]*))(?i:\.zip)"),
-    ("plain", r"(?P<place>(?P<name>[^/]*))(?i:\.ipynb)"),
+    ("plain", r"(?P<place>(?P<name>[^/]*))(?i:\.ipynb(?:\.txt|\.json)?)"),
 )
-LAYOUTS = ("moodle", "canvas", "nbgrader", "plain")  # if two students have the same key, the first keeps it
+NOTEBOOKS = (".ipynb", ".ipynb.txt", ".ipynb.json")  # Windows and browsers add an ending, and some hide it
+LISTED = "listed"
+LAYOUTS = (LISTED, "moodle", "canvas", "nbgrader", "plain")  # if two students have the same key, the first keeps it
 MOODLE, CANVAS = re.compile(_MOODLE, re.S), re.compile(_CANVAS, re.S)
 NBGRADER = {"source", "source_with_tests", "release", "submitted", "autograded", "feedback", "solution"}  # its folders
 EXPECTED = "expected a folder or a zip, laid out by Moodle, Canvas or nbgrader, or as name/02_….ipynb"
@@ -81,6 +87,7 @@ METADATA_SIZE = 64 * 1024  # bytes at both ends of a notebook, where its metadat
 MAX_PREDICTIONS, MAX_VALUES, TEXT_LENGTH = 1_000, 100, 200  # predictions; values in each; characters in each value
 LARGEST_NUMBER = 1e300
 SHOWN_NAMES = 5  # names of files that aren't notebooks
+CHECKPOINT = "-checkpoint"  # what JupyterLab adds to the name of its copy
 ONE_S = "Did one student upload it? Then keep only what counts in it. If not, grade"
 SEVERAL = (
     "it looks like several students' work, in another zip or beside others' work. "
@@ -93,6 +100,7 @@ LESSON = re.compile(r"(?:lesson[ _-]?)?([0-9]{2})(?![0-9])", re.I)
 VERSION = re.compile(r"(?:-(?:Copy)?| ?\()([0-9]{1,4})\)?\Z")
 CHECKED = re.compile(rb"""exercise\((?:\\"|')([0-9]{2}\.\w{1,60})(?:\\"|')\)\.check""")
 EDITION = re.compile(rb'"zero_copy"\s{0,9}:\s{0,9}(\{[^{}]{0,999}\})')
+CONFLICT = b"\n>>>>>>> "  # ends what git writes where two edits meet; JSON has no such line
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
 PREDICTION = re.compile(r"[0-9]{2}\.[\w.-]{1,60}")
 
@@ -114,12 +122,12 @@ class Submission(NamedTuple):
         return data
 
 
-def submissions(collected: Path) -> Iterator[Submission]:
-    """Each student x lesson with a hand-in, once, sorted by the students' keys. None is kept in memory. The last
-    notebook that a student handed in for a lesson counts: by time, if that is known, then by the number that Canvas or
-    a browser put after its name, then by name. Raises FileNotFoundError if `collected` doesn't exist, and ValueError if
-    it is neither a folder nor a zip."""
-    path, sorter = Path(os.path.realpath(collected)), _Sorter()
+def submissions(collected: Path, students: Collection[Student] = ()) -> Iterator[Submission]:
+    """Each student x lesson with a hand-in, once, sorted by the students' keys. None is kept in memory. `students` are
+    those of the class list. The last notebook that a student handed in for a lesson counts: by time, if that is known,
+    then by the number that Canvas or a browser put after its name, then by name. Raises FileNotFoundError if
+    `collected` doesn't exist, and ValueError if it is neither a folder nor a zip."""
+    path, sorter = Path(os.path.realpath(collected)), _Sorter(students)
     if not path.exists():
         raise FileNotFoundError(f"there is no {collected}; {EXPECTED}")
     try:
@@ -140,24 +148,36 @@ def submissions(collected: Path) -> Iterator[Submission]:
             stack.enter_context(sorter.reader.holding(zipped))
         for key, entries in sorted(_keyed(sorter.owners).items()):
             sorter.reader.left, first = STUDENT_SIZE, entries[0]
-            name, place = one_line(first.name, KEY_LENGTH) or key, one_line(first.place, PATH_LENGTH)
-            student = Student(key, name, place=place, system=first.layout, number=first.number)
+            student = Student(key, one_line(first.name, KEY_LENGTH) or key)
             candidates = []
             for entry in entries:
                 with for_one() as reasons:
                     candidates += list(_candidates(entry, sorter.reader))
                 file = File(entry.at, Path())
-                candidates += [((), _hand_in(file, why_not=why), file, entry.at) for why in reasons]
+                lesson = _only_lesson(upload.name for upload in entry.uploads)
+                candidates += [((), _hand_in(file, lesson, why_not=why), file, entry) for why in reasons]
             candidates.sort(key=lambda one: (one[1].lesson, one[0]))
             for lesson, of_lesson in groupby(candidates, lambda one: one[1].lesson):
-                *others, (_, last, file, at) = of_lesson
-                places = {at, *(other for *_, other in others)}
+                *others, (_, last, file, entry) = of_lesson
+                places = {entry.at, *(other.at for *_, other in others)}
                 if len(places) > 1:
                     named = one_line(", ".join("/".join(place) for place in sorted(places)), PATH_LENGTH)
                     why_not = f"more than one hand-in has this student's name ({named}); keep one, and grade again"
                     others, last = [], _hand_in(file, lesson, why_not=why_not)
-                hand_in = replace(last, student=key, others=tuple(other.file for _, other, *_ in others))
+                of = {"place": one_line(entry.place, PATH_LENGTH), "system": entry.layout, "number": entry.number}
+                hand_in = replace(last, student=key, others=tuple(other.file for _, other, *_ in others), **of)
                 yield Submission(student, hand_in, file)
+
+
+def of_one_lesson(handed_in: Sequence[Submission]) -> Iterator[Submission]:
+    """If all that show their lesson are of the same, so are those that don't show it; of a student who handed in both,
+    the latter stay without."""
+    lessons = {one.hand_in.lesson for one in handed_in} - {""}
+    clear = {one.student.key for one in handed_in if one.hand_in.lesson}
+    for student, hand_in, file in handed_in:
+        if len(lessons) == 1 and student.key not in clear:
+            hand_in = replace(hand_in, lesson=min(lessons))
+        yield Submission(student, hand_in, file)
 
 
 # --- whose a file is, by its path alone -----------------------------------------------------------------------
@@ -253,8 +273,8 @@ class _Folder:
 class _Sorter:
     """Sorts files by student; `zips` are the zips on the disk that hold several students' files."""
 
-    def __init__(self) -> None:
-        self.reader = Reader()
+    def __init__(self, students: Collection[Student]) -> None:
+        self.reader, self.students = Reader(), students
         self.zips: list[File] = []
         self.owners: dict[tuple[str, str, str], dict[Parts, _Entry]] = {}
 
@@ -285,8 +305,12 @@ class _Sorter:
             entry.uploads = [_Upload(File(entry.at, Path(), trouble=SEVERAL), entry.at[-1], False)]
         key = entry.number or entry.name
         entry.name = entry.name or key  # students who share a key but not a name are two
-        at = entry.at if entry.layout in ("nbgrader", "plain") else ()  # other systems list each file by itself
-        same = self.owners.setdefault((entry.layout, key, entry.name), {}).setdefault(at, entry)
+        at = entry.at if entry.layout in ("nbgrader", "plain") else (key,)  # other systems list each file by itself
+        owner = entry.layout, key, entry.name
+        who = entry.number if entry.layout == "canvas" else entry.name
+        if student := meant(self.students, who, "/".join(entry.at)):
+            owner, entry.name = (LISTED, student.key, student.name), student.name
+        same = self.owners.setdefault(owner, {}).setdefault(at, entry)
         if same is not entry:
             same.uploads += entry.uploads
 
@@ -306,7 +330,7 @@ class _Sorter:
                 for kind, pattern in patterns
                 if (found := re.fullmatch(pattern, file.name, re.S))
             ]
-            if not (matches or file.trouble):
+            if not (matches or file.trouble or meant(self.students, stem, "/".join(file.parts))):
                 continue
             # the name that ends first is the system's, and the student chose what follows
             named = min(matches, key=lambda match: len(match["place"]), default=named)
@@ -326,7 +350,7 @@ class _Sorter:
 
 
 def _is_hand_in(name: str) -> bool:
-    return name.lower().endswith((".ipynb", ".zip"))
+    return name.lower().endswith((*NOTEBOOKS, ".zip"))
 
 
 def _keyed(owners: Mapping[tuple[str, str, str], Mapping[Parts, _Entry]]) -> dict[str, list[_Entry]]:
@@ -357,8 +381,8 @@ def _is_changed(key: str) -> bool:
 
 
 # --- what a file is -------------------------------------------------------------------------------------------
-def _candidates(entry: _Entry, reader: Reader) -> Iterator[tuple[tuple, HandIn, File, Parts]]:
-    """All notebooks in an entry, each between what sorts it, so that the last counts, and where the entry lies. Raises
+def _candidates(entry: _Entry, reader: Reader) -> Iterator[tuple[tuple, HandIn, File, _Entry]]:
+    """All notebooks in an entry, each between what sorts it, so that the last counts, and the entry. Raises
     CannotBeGraded if there are none, or too many."""
     hand_ins = entry.hand_ins
     if not hand_ins:
@@ -374,8 +398,9 @@ def _candidates(entry: _Entry, reader: Reader) -> Iterator[tuple[tuple, HandIn, 
         for hand_in, file in _in_upload(upload, predictions, reader):
             inner = splitext(file.name)[0]
             in_zip = () if file is upload.file else (file.changed or 0.0, _version(inner), inner)
-            order = (seconds, _version(stem), in_zip, not hand_in.why_not, stem)
-            yield order, replace(hand_in, when=when, late=upload.late), file, entry.at
+            order = (not inner.endswith(CHECKPOINT), seconds, _version(stem), in_zip, not hand_in.why_not, stem)
+            copied = entry.layout == "plain" and upload.file.copied
+            yield order, replace(hand_in, when=when, late=upload.late, copied=copied), file, entry
 
 
 def _in_upload(upload: _Upload, predictions: Mapping[Parts, File], reader: Reader) -> Iterator[tuple[HandIn, File]]:
@@ -387,7 +412,7 @@ def _in_upload(upload: _Upload, predictions: Mapping[Parts, File], reader: Reade
         with reader.holding(upload.file):
             files = [file for _, file in reader.unzipped(upload.file) if file]
             inside = {file.parts[:-1]: file for file in files if file.name == PREDICTIONS}
-            if not (notebooks := [file for file in files if file.name.lower().endswith(".ipynb")]):
+            if not (notebooks := [file for file in files if file.name.lower().endswith(NOTEBOOKS)]):
                 raise CannotBeGraded(_no_notebook([file.name for file in files]))
             for file in notebooks:
                 yield _read(file, file.name, inside, reader), file
@@ -398,11 +423,17 @@ def _in_upload(upload: _Upload, predictions: Mapping[Parts, File], reader: Reade
 def _read(file: File, name: str, predictions: Mapping[Parts, File], reader: Reader) -> HandIn:
     lesson = _numbered(name)
     try:
+        if splitext(name)[0].endswith(CHECKPOINT):
+            raise CannotBeGraded(f"it's JupyterLab's checkpoint, a copy that may be older than the notebook; {ASK}")
         data = reader.read(file, NOTEBOOK_SIZE, "notebook")
-        if not data:
-            raise CannotBeGraded("the notebook is empty")
+        if CONFLICT in data:
+            raise CannotBeGraded(
+                f"git has written both sides of a conflict into it (<<<<<<<, >>>>>>>): keep one; {ASK}"
+            )
+        if what := what_it_is(data):
+            raise CannotBeGraded(f"it is {what}, not a notebook; {ASK}")
         if not (lesson := lesson or _checked(data)):
-            raise CannotBeGraded("it has no exercise from any lesson")
+            raise CannotBeGraded(f"it has no exercise from any lesson; {ASK}")
     except CannotBeGraded as error:
         return _hand_in(file, lesson, why_not=str(error))
     beside = predictions.get(file.parts[:-1])
@@ -417,7 +448,13 @@ def _hand_in(file: File, lesson: str = "", **more: Any) -> HandIn:
 def _no_notebook(names: Sequence[str]) -> str:
     shown = ", ".join(one_line(name, 60) for name in names[:SHOWN_NAMES])
     more = ", …" if len(names) > SHOWN_NAMES else ""
-    return f"there is no notebook in it, only {shown}{more}" if names else "there is no notebook in it; it is empty"
+    return f"there is no notebook in it, only {shown}{more}; {ASK}" if names else f"it is empty; {ASK}"
+
+
+def _only_lesson(names: Iterable[str]) -> str:
+    """The lesson's number at the start of files' names; "" if there is none, or more than one."""
+    lessons = {*map(_numbered, names)} - {""}
+    return lessons.pop() if len(lessons) == 1 else ""
 
 
 def _version(stem: str) -> int:
