@@ -225,6 +225,8 @@ def test_the_colours_are_the_system_s_or_those_that_the_reader_chose(page: Page,
             show(page, DESK, colours=system)
             page.get_by_label("Colours").select_option(chosen)
             assert is_dark(page) is dark, (system, chosen)
+            looks = page.locator("figure img").first.evaluate("image => getComputedStyle(image).filter")
+            assert ("invert" in looks) is dark, "a picture that is drawn on white"
             show(page, PAPER, on="print", colours=system)
             assert not is_dark(page), "on paper"
     show(page, DESK)

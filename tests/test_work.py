@@ -198,24 +198,20 @@ def test_a_cell_with_an_answer_is_named_by_its_exercise(student: Work):
 
 
 def test_a_changed_exercise_is_announced_and_its_cell_says_so(student: Work, tmp_path: Path):
-    exercises = tmp_path / "exercises"
-    for name in ("chunks", "hidden"):
-        (exercises / "02" / name).mkdir(parents=True)
-        for file in ("prompt.md", "check.py", "hints.md"):
-            (exercises / "02" / name / file).write_text("first")
-    student = Work(student.folder, student.lessons, NEW, exercises)
+    (folder := tmp_path / "exercises" / "02" / "chunks").mkdir(parents=True)
+    files = [folder / name for name in ("prompt.md", "hints.md", "check.py")]
+    for file in files:
+        file.write_text("first")
+    student = Work(student.folder, student.lessons, NEW, tmp_path / "exercises")
     assert list(student.bring_up_to_date()) == [], "nothing of theirs has run yet"
-    shown = code("x", 'exercise("02.chunks")', outputs=[{"output_type": "stream", "name": "stdout", "text": "old"}])
-    notebook = read(student.folder / LESSON)
-    (student.folder / LESSON).write_text(json.dumps(notebook | {"cells": [*notebook["cells"], shown]}))
-    for file in ("prompt.md", "check.py"):
-        (exercises / "02" / "chunks" / file).write_text("second")
-        (exercises / "02" / "hidden" / "hints.md").write_text("second")
-        assert list(student.bring_up_to_date()) == ["The exercise 02.chunks has changed: run its cells again."]
-        first, then = read(student.folder / LESSON)["cells"][-1]["outputs"]
-        assert first["text"].startswith("This exercise has changed since this cell ran. Run it again")
-        assert then["text"] == "old"
-    assert list(student.bring_up_to_date()) == []
+    notebook = read(student.folder / LESSON) | {"cells": [has_run(code("2-a", 'exercise("02.chunks")'))]}
+    (student.folder / LESSON).write_text(json.dumps(notebook))
+    for file in files:
+        file.write_text("second")
+        said = [] if file.stem == "hints" else ["The exercise 02.chunks has changed: run its cells again."]
+        assert list(student.bring_up_to_date()) == said
+        first, then = read(student.folder / LESSON)["cells"][0]["outputs"]
+        assert first["text"].startswith("This exercise has changed since this cell ran.") and "exercise" in then["text"]
 
 
 def test_the_last_three_copies_are_kept_as_they_were(student: Work):
