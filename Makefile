@@ -8,7 +8,8 @@ endif
 
 .PHONY: help env lab fresh hand-in wheel clean distclean
 help:  ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile
+	@awk '/^# --- / {print "\nTo edit, test, publish and teach the lessons:"} \
+	  /^[a-z-]+:.*## / {name = $$1; sub(":.*", "", name); sub(".*## ", ""); printf "make %-15s %s\n", name, $$0}' Makefile
 
 env: $(MADE)  ## the environment, in .venv
 # PyYAML has no wheel for 3.15 yet. It is built with the setuptools of the lock, so that all that is fetched has a hash.
@@ -24,7 +25,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 WORK := $(or $(ZERO_COPY_WORK),$(if $(shell test -w . && echo 1),,$(HOME)/)my_lessons)
 # JupyterLab's terminals inherit what Jupyter has: with the PYTHON=… of this `make`, each `make` typed there would start
 # by removing the environment.
-lab: env  ## JupyterLab on your own copies of the lessons, in my_lessons, with what is new in them
+lab: env  ## JupyterLab on your own copies of the lessons, in my_lessons, with what is new in them (LABARGS="--port 9000": its options)
 	$(BIN)/python -m helpers.teach.work
 	unset MAKEFLAGS MAKELEVEL; $(BIN)/jupyter lab --notebook-dir="$(WORK)" --LabApp.default_url=/lab/tree/00_start_here.ipynb --KernelManager.transport_encryption=auto $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 

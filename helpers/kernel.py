@@ -2,8 +2,10 @@
 
 import linecache
 import os
+import re
 import sys
 import traceback
+from inspect import signature
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -32,10 +34,29 @@ def tell_in_a_line(shell: Any) -> None:
         last = traceback.extract_tb(trace)[-1]
         inside = Path(last.filename).relative_to(HELPERS).parts if Path(last.filename).is_relative_to(HELPERS) else ()
         raises = linecache.getline(last.filename, last.lineno).lstrip().startswith("raise ")
-        if inside and raises and inside[0] not in READ_IN_CLASS:
+        if how := "" if inside else _how_to_call(shell, error):
+            error = TypeError(f"{error}; write {how}")
+        if how or (inside and raises and inside[0] not in READ_IN_CLASS):
             sys.last_type, sys.last_value, sys.last_traceback = kind, error, trace
             shell._showtraceback(kind, error, [f"{kind.__name__}: {error}"])
         else:
             shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
 
     shell.set_custom_exc((Exception,), show)
+
+
+def _how_to_call(shell: Any, error: Exception) -> str:
+    """`check(function)`, if the error says that something of teach or casebook was called with other arguments."""
+    wrong = (
+        re.match(r"([A-Za-z]+)(?:\.(\w+))?\(\) (?:missing|takes|got) ", str(error))
+        if type(error) is TypeError
+        else None
+    )
+    rooms = [sys.modules.get(f"{__package__}.{room}") for room in ("teach", "teach.exercises", "casebook")]
+    for room in rooms if wrong else ():
+        called = getattr(room, wrong[1], None)
+        if called and shell.user_ns.get(wrong[1], called) is called:
+            function = getattr(called, wrong[2], called) if wrong[2] else called
+            needed = [name for name, one in signature(function).parameters.items() if one.default is one.empty]
+            return f"`{wrong[2] or wrong[1]}({', '.join(name for name in needed if name != 'self')})`"
+    return ""

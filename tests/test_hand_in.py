@@ -147,6 +147,28 @@ def test_it_names_what_the_file_does_not_define(own: Path, shell: InteractiveShe
     assert "02.chunks: can't be graded" in said and "MINE isn't there: no cell shows" in said
 
 
+def test_in_a_lesson_it_needs_no_argument_and_elsewhere_it_takes_the_copy_with_answers(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: InteractiveShell
+):
+    answered = saved(own, "", ANSWER)
+    scratch = tmp_path / "scratch.ipynb"
+    scratch.write_text(answered.read_text().replace(json.dumps(ANSWER), json.dumps('exercise("02.chunks").hint()')))
+    monkeypatch.setenv("JPY_SESSION_NAME", str(scratch))
+    assert packed(own) == answered.read_bytes(), "not the notebook that only asked for a hint"
+    with pytest.raises(ValueError, match=r'no lesson\'s notebook; say which lesson to hand in: hand_in\("02"\)'):
+        hand_in()
+    monkeypatch.setenv("JPY_SESSION_NAME", str(answered))
+    assert f"your notebook {LESSON} as you saved it" in hand_in().text
+
+
+def test_what_was_right_and_is_not_saved_is_said_in_bold(own: Path):
+    state.keep("exercises", "02.chunks", {"attempts": 1, "right": True})
+    said = "You got 02.chunks right, but that answer isn't in this file."
+    assert f"<strong>{said}</strong>" in hand_in("02").html
+    saved(own, "", ANSWER)
+    assert said not in hand_in("02").text
+
+
 def packed(own: Path, **options: str) -> bytes:
     hand_in("02", "ada", **options)
     return held(own / "hand-in" / "02_ada.zip")[LESSON]

@@ -908,7 +908,7 @@ def test_tables_have_units_and_say_how_a_run_ended():
     assert header == ("method", "anonymous, peak", "time")
     assert rows[1][0] == "broken (raised)" and rows[0][1].split()[1] in ("B", "KiB", "MiB")
     html = both._repr_html_()
-    assert html.count('scope="row"') == 2 and "<caption>" in html
+    assert html.count('scope="row"') == 2 and "<caption" in html
     with pytest.raises(ValueError, match="no meter 'rss'; there are: anonymous"):
         both.table("rss")
 

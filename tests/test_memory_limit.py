@@ -86,8 +86,11 @@ class TestLimited:
 def test_where_it_cannot_be_measured_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_limit, "_places", lambda *_: iter([(Path("/proc"), ("a", "b"))]))
     monkeypatch.setattr(memory_limit.shutil, "which", lambda _: None)
-    with pytest.raises(NotMeasuredHere, match=r"/proc: .*; there is no systemd-run"):
+    with pytest.raises(
+        NotMeasuredHere, match=r"(?s)that takes root, .*systemd\n/proc: .*; there is no systemd-run"
+    ) as no:
         in_memory_limit(own, 1)
+    assert "\n" not in str(no.value), "the reasons are its note"
 
 
 def test_where_a_group_could_be_made(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from helpers.publish import __main__ as publish_main
 from helpers.publish import execute as execute_module
 from helpers.publish.contents import contents
 from helpers.publish.handouts import GLOSSARY, OWN_CODE, link_terms, page_problems, read_terms
-from helpers.publish.lesson import SCRIPTS, body, read
+from helpers.publish.lesson import SCRIPTS, Lesson, body, filled, read
 from helpers.whole import write_folder
 
 pytestmark = pytest.mark.slow
@@ -214,6 +214,12 @@ def test_index_claims_and_glossary(pages):
     assert claims.select_one("#slurp .verdict").get_text() == "Misleading."
     assert claims.select_one("#slurp dd code") and claims.select_one("#slurp a[href^='https://man7']")
     assert glossary.select_one("#page-cache dd")
+
+
+def test_a_long_course_is_told_in_hours():
+    lesson = Lesson("02_x", "X", new_notebook(), "02", minutes=755)
+    html = filled("index.html.j2", lessons=[lesson], exercises={lesson.page: 464}, edition="student")
+    assert "13&nbsp;hours without the exercises, 20&nbsp;with them" in html
 
 
 def test_each_edition_has_every_page(pages):

@@ -25,7 +25,7 @@ from helpers.lessons.reading.quadrants import quadrants
 from helpers.measure import Comparison
 from helpers.measure.recording import IO, Faults, Switches
 from helpers.measure.sharing import Shares, Sharing
-from helpers.show import bars, copy_paths, curves, shared_table, table
+from helpers.show import Table, bars, copy_paths, curves, shared_table, table
 from helpers.show.curves import POINTS, thinned
 from helpers.show.figure import ANONYMOUS, FILE, KINDS, PREDICTED, Interactive, picture
 from helpers.units import MiB
@@ -248,11 +248,16 @@ def test_bars_refuse_what_they_cannot_draw(copied):
 def test_a_table_reads_the_same_in_html_and_in_a_terminal(copied):
     shown = table(copied, "anonymous", "wall", "user", caption="Four ways.")
     html, text = shown._repr_html_(), repr(shown)
-    assert html.startswith('<table class="zc-table"><caption>Four ways. Measured on Linux')
+    assert re.match('<table class="zc-table"><caption style="width:max-content.*">Four ways. Measured on Linux', html)
     assert html.count('scope="col"') == 4 and html.count('scope="row"') == 4
     for words in ("anonymous, peak", "256 MiB", "0.05 s", "not measured here"):
         assert words in html.replace("&nbsp;", " ") and words in text
     assert "256&nbsp;MiB" in html and "not measured here" in html, "only a figure stays in a line with its unit"
+
+
+def test_code_in_a_table_is_code():
+    shown = Table("Of `a`.", ("what", "where"), [("`x`", "local of `f` < 3")])
+    assert shown._repr_html_().count("<code>") == 3 and "`" not in shown._repr_html_()
 
 
 def test_a_table_of_recorded_figures_says_where_they_come_from_and_chooses_columns():

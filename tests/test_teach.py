@@ -26,7 +26,7 @@ from helpers.measure import Comparison, Explorer, NotMeasuredHere, compare, maps
 from helpers.measure.explorer import Film
 from helpers.measure.machine import here
 from helpers.publish.execute import kernel
-from helpers.teach import exercise, exercise_files, inside, notebook_files, predict, recorded, state
+from helpers.teach import claim, exercise, exercise_files, inside, notebook_files, predict, recorded, state
 from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, first_of, must_be_readable
 from helpers.teach.predict import Prediction, _read
 from helpers.teach.recorded import read
@@ -456,6 +456,8 @@ def test_a_cell_says_once_whose_figures_it_shows(
         for _ in range(2):
             recorded("run", full, needs="no_such_library")
         assert capsys.readouterr().out.count("Recorded figures, made on") == lines
+    made = [repr(claim("slurp-costs-file", True, "all of it")) for _ in range(2)]
+    assert ["Recorded: Not measured here, but on another machine: run." in one for one in made] == [True, False]
 
 
 def test_recorded_figures_stand_in_where_files_live_in_memory(

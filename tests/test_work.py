@@ -182,12 +182,36 @@ def test_a_new_edition_comes_in_and_the_student_s_cells_stay(student: Work):
     issue(student, {"2-a": "new a", "2-b": "new b", "2-c": "cell c", "2-e": "cell e"})
     (said,) = after(student)
     assert texts(student) == {"2-a": "new a", "2-b": "my own", "2-c": "mine too", "2-e": "cell e"}
-    assert said.startswith(f"{LESSON}: 3 cells brought in from the edition 2026-10-01 (bbbbbbb).")
-    assert said.endswith("yours stays (1 cell): “my own”")
+    assert said.startswith(f"{LESSON}: 3 cells brought in from the edition 2026-10-01 (bbbbbbb): “new a”, “cell e”.")
+    assert "yours stays: “my own”. `make fresh LESSON=02` shows the edition's, beside yours." in said
     assert read(student.folder / LESSON)["metadata"]["zero_copy"]["commit"] == NEW.commit
     (kept,) = (student.folder / ".zero-copy" / "before").iterdir()
     assert kept.name == "02_copy_a_big_file.before-2026-10-01-bbbbbbb.ipynb" and kept.read_bytes() == before
     assert after(student) == []
+
+
+def test_a_cell_with_an_answer_is_named_by_its_exercise(student: Work):
+    write(student, {f"2-{cell}": f'import numpy\nexercise("02.{cell}").check(copy)' for cell in "abcd"})
+    issue(student, {f"2-{cell}": "new" for cell in "abcd"})
+    (said,) = after(student)
+    assert "yours stays: the answer to 02.a, the answer to 02.b, the answer to 02.c, and 1 more." in said
+
+
+def test_a_changed_exercise_is_announced_and_its_cell_says_so(student: Work, tmp_path: Path):
+    (folder := tmp_path / "exercises" / "02" / "chunks").mkdir(parents=True)
+    files = [folder / name for name in ("prompt.md", "hints.md", "check.py")]
+    for file in files:
+        file.write_text("first")
+    student = Work(student.folder, student.lessons, NEW, tmp_path / "exercises")
+    assert list(student.bring_up_to_date()) == [], "nothing of theirs has run yet"
+    notebook = read(student.folder / LESSON) | {"cells": [has_run(code("2-a", 'exercise("02.chunks")'))]}
+    (student.folder / LESSON).write_text(json.dumps(notebook))
+    for file in files:
+        file.write_text("second")
+        said = [] if file.stem == "hints" else ["The exercise 02.chunks has changed: run its cells again."]
+        assert list(student.bring_up_to_date()) == said
+        first, then = read(student.folder / LESSON)["cells"][0]["outputs"]
+        assert first["text"].startswith("This exercise has changed since this cell ran.") and "exercise" in then["text"]
 
 
 def test_the_last_three_copies_are_kept_as_they_were(student: Work):

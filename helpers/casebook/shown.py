@@ -16,15 +16,21 @@ SIGN = {True: "✓", False: "✗", None: "not measured here"}
 
 
 def cases(words: str = "") -> Table:
-    """The cases in whose family, title or error messages all these words stand; all cases without any."""
-    rows = []
-    found = files.book()
+    """The cases in whose family, title or error messages all these words stand; if there are none, the five that have
+    the rarest of the words. All cases without any words."""
+    asked, known, texts = set(words.lower().split()), files.book(), {}
     for family in files.families():
-        for one in found:
-            text = " ".join((family, one.name, one.title, *one.says)).lower()
-            if family in one.see and all(word in text for word in words.lower().split()):
-                rows.append((family, plain(one.title), f'case("{one.name}")'))
-    caption = f"{len({row[2] for row in rows})} of {len(found)} cases, by what one sees."
+        for one in known:
+            if family in one.see:
+                row = (family, plain(one.title), f'case("{one.name}")')
+                texts[row] = " ".join((family, one.name, one.title, *one.says)).lower()
+    rows = [row for row, text in texts.items() if all(word in text for word in asked)]
+    caption = f"{len({row[2] for row in rows})} of {len(known)} cases, by what one sees."
+    if not rows:
+        rare = {word: 1 / max(1, sum(word in text for text in texts.values())) for word in asked}
+        rates = {row: sum(rare[word] for word in asked if word in text) for row, text in texts.items()}
+        rows = [row for row in sorted(rates, key=rates.get, reverse=True)[:5] if rates[row]]
+        caption = "No case has all of these words. Try fewer, or some of an error message; cases() lists all cases."
     return Table(caption, ("what one sees", "case", "to see it"), rows)
 
 

@@ -165,7 +165,9 @@ def group(limit: int) -> Iterator[tuple[str, ...]]:
     limits = ("-p", f"MemoryMax={limit}", "-p", "MemorySwapMax=0")
     command = ("systemd-run", *manager, "--scope", "--quiet", "--collect", *limits)
     if reason := why_no_start(command) if shutil.which("systemd-run") else "there is no systemd-run(1)":
-        raise NotMeasuredHere(f"no control group can be made here: {'; '.join([*reasons, reason])}")
+        refused = NotMeasuredHere("no control group can be made here: that takes root, or a user's session of systemd")
+        refused.add_note("; ".join([*reasons, reason]))
+        raise refused
     yield command
 
 

@@ -1,11 +1,13 @@
 """A table two ways: as accessible HTML, and as text for a terminal. Figures align right, text aligns left."""
 
+import re
 from collections.abc import Sequence
 from html import escape
 
 from ..units import NOT_MEASURED
 
 NONE = "–"  # there can be no such figure
+CAPTION = "width:max-content;max-width:min(34em,75vw)"  # as wide as its text asks, however narrow the table
 
 
 class Tabled:
@@ -28,20 +30,25 @@ def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]
         for cell, side in zip(header, sides, strict=True)
     )
     body = "".join(
-        f'<tr><th scope="row"{sides[0]}>{escape(first)}</th>'
+        f'<tr><th scope="row"{sides[0]}>{_marked(first)}</th>'
         + "".join(f"<td{side}>{_kept(cell)}</td>" for cell, side in zip(rest, sides[1:], strict=True))
         + "</tr>"
         for first, *rest in rows
     )
     return (
-        f'<table class="zc-table"><caption>{escape(caption)}</caption>'
+        f'<table class="zc-table"><caption style="{CAPTION}">{_marked(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 
 
 def _kept(cell: str) -> str:
-    """Escaped, and a figure at its beginning stays in a line with its unit."""
-    return escape(cell).replace(" ", "&nbsp;", cell[:1].isdigit())
+    """A cell, whose figure at its beginning stays in a line with its unit."""
+    return _marked(cell).replace(" ", "&nbsp;", cell[:1].isdigit())
+
+
+def _marked(text: str) -> str:
+    """Escaped, with `code` as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -14,8 +14,12 @@ from ..lasting import progress_bar
 SERIES = " · Zero copy, measured"  # after each page's title
 _STARTS = "h1, h2, h3:not(article h3), article[id], .glossary > [id]"
 _BLOCKS = "p, li, dt, dd, tr, pre, div, h4, figcaption, summary, caption, blockquote, section"
-# What nobody looks for: the machine that measured, imports; and what would tell a quiz's answer.
-_LEFT_OUT = "style, script, figcaption, nav, .folded, .answers, .zc-click, .minutes, [aria-hidden=true]"
+# What nobody looks for: the machine that measured, imports; what would tell a quiz's answer; of the index, what its
+# pages say better.
+_LEFT_OUT = (
+    "style, script, figcaption, nav, .folded, .answers, .zc-click, .minutes, [aria-hidden=true], "
+    ".lessons, [aria-labelledby=news]"
+)
 _CALL = re.compile(r"(display\()?(exercise|quiz)\(")  # what these show stands below them
 _ANSWERS = ".zc-choice > :not(summary), .feedback"
 
@@ -29,7 +33,6 @@ class Entry(NamedTuple):
 def search_page(pages: Mapping[str, str], edition: str) -> dict[str, Any]:
     """What search.html.j2 needs to find all that the edition's `pages` say ({"student/rust.html": HTML})."""
     own = {name.partition("/")[2]: html for name, html in pages.items() if name.startswith(f"{edition}/")}
-    own.pop("index.html", None)
     found = []
     for name, html in progress_bar(own.items(), desc="writing: search", unit="page"):
         tree = BeautifulSoup(html, "html.parser")

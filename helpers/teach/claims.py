@@ -13,11 +13,13 @@ from .. import folders
 from ..measure.machine import Machine, here
 from ..units import NOT_MEASURED
 from .exercises import nearest
+from .recorded import stood_in
 from .words import inline, plain
 
 CLAIMS = folders.DATA / "claims.toml"
 FIELDS = ("said", "verdict", "better", "show", "source")
 VERDICTS = {"true": "True.", "caveat": "True, with conditions.", "misleading": "Misleading.", "false": "False."}
+RECORDED = "Not measured here, but on another machine:"
 HERE = (
     "It came out differently on this machine: {}. Common reasons: a file system that stacks layers or shares extents, "
     "another kernel, or a machine busy with other things."
@@ -52,6 +54,7 @@ class Claim:
     holds: bool | None
     measured: str
     machine: Machine | None = None
+    recorded: tuple[str, ...] = ()  # what stood in for measurements here
 
     @property
     def verdict(self) -> str:
@@ -62,6 +65,7 @@ class Claim:
         rows = [
             ("Said", f"“{self.known.said}”"),
             ("Measured", self.measured if self.holds is not None else f"{NOT_MEASURED}. {self.measured}".strip()),
+            ("Recorded", f"{RECORDED} {', '.join(self.recorded)}." if self.recorded else ""),
             ("Verdict", f"{VERDICTS[self.known.verdict]} {self.known.better}"),
             ("Not tested", self.known.untested),
             ("Here", HERE.format(self.machine) if self.holds is False else ""),
@@ -83,7 +87,9 @@ def claim(id: str, holds: bool | None, measured: str | Mapping[str, float | str]
     for each name, of which a number is a share, shown in percent."""
     known = claims()
     holds = None if holds is None else bool(holds)
-    made = Claim(known[nearest(id, [*known], "claim")], holds, in_words(measured), here(folders.generated()))
+    known_one, machine = known[nearest(id, [*known], "claim")], here(folders.generated())
+    made = Claim(known_one, holds, in_words(measured), machine, tuple(dict.fromkeys(stood_in)))
+    stood_in.clear()
     if made.holds is False and os.environ.get("ZERO_COPY_STRICT") == "1":
         raise ClaimError(f"claim {id!r} does not hold here\n{made!r}")
     return made

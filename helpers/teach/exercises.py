@@ -210,7 +210,7 @@ def _elsewhere(source: Source | None) -> str:
 
 
 def exercise(key: str) -> Exercise:
-    """The exercise of that key. Raises ValueError, which lists the keys; Malformed if its folder breaks the form."""
+    """The exercise of that key. Raises ValueError, which names the nearest; Malformed if its folder breaks the form."""
     return read(folders.EXERCISES.joinpath(*nearest(key, exercise_files.keys(), "exercise").split(".")))
 
 
@@ -227,11 +227,11 @@ def exercises() -> tuple[Exercise, ...]:
 
 
 def nearest(key: str, known: Sequence[str], what: str) -> str:
-    """`key`, if it is known; otherwise raises ValueError, which lists the known keys, the nearest first."""
+    """`key`, if it is known; otherwise ValueError, which names three: those that contain it, then the nearest."""
     if key not in known:
-        near = difflib.get_close_matches(str(key), known, n=3, cutoff=0.6)
-        guess = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-        raise ValueError(f"no {what} {key!r}; {guess}There are: {', '.join(known)}")
+        word = str(key).lower()
+        near = [one for one in known if word and word in one] + difflib.get_close_matches(word, known, n=3, cutoff=0)
+        raise ValueError(f"no {what} {key!r}; did you mean {' or '.join(map(repr, list(dict.fromkeys(near))[:3]))}?")
     return key
 
 

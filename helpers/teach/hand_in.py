@@ -31,24 +31,30 @@ class NotSaved(ValueError):
     """What was run isn't what the notebook's file holds."""
 
 
-def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
+def hand_in(lesson: str = "", name: str = "", file: str | Path = "") -> Said:
     """Makes hand-in/02_<name>.zip in the student's folder from a notebook as saved, and says what it holds.
 
-    hand_in("02")                       under the name of the user
+    hand_in()                           the lesson that calls it, under the name of the user
     hand_in("02", name="Ada Lovelace")
 
-    The notebook is `file`; or else the one that calls this, if it has an exercise of the lesson; or else, of the
-    student's copies with an answer, the one saved last. Beside it lies `predictions.json`, {"02.chunk": 256.0, …}, with
-    the answers to quizzes, "02.quiz-counter": "cb". FileNotFoundError if there's no copy, NoNotebook if it can't be
-    read, NotSaved if this kernel ran another answer than it holds."""
-    original, mine, folder = folders.lesson(lesson), kernel.notebook(), folders.work()
+    The notebook is `file`; or else the one that calls this, if it's a copy of the lesson, or has an answer; or else,
+    of the student's copies with an answer, the one saved last. Beside it lies `predictions.json`, {"02.chunk": 256.0,
+    …}, with the answers to quizzes, "02.quiz-counter": "cb". FileNotFoundError if there's no copy, NoNotebook if it
+    can't be read, NotSaved if this kernel ran another answer than it holds. ValueError without `lesson`, away from its
+    notebook."""
+    mine, folder = kernel.notebook(), folders.work()
+    if not lesson and not (mine and mine.name[:2] in [path.name[:2] for path in folders.lessons()]):
+        raise ValueError('this is no lesson\'s notebook; say which lesson to hand in: hand_in("02")')
+    original = folders.lesson(lesson or mine.name[:2])
     lesson = original.name[:2]
     its_exercises = [one for one in exercises() if one.key.startswith(f"{lesson}.")]
     copies = sorted(folder.glob(f"{original.stem}*.ipynb"), key=_saved, reverse=True)
-    answered = {copy: sum(_stand(one, _cells(copy))[0] == ANSWERED for one in its_exercises) for copy in copies}
-    is_its = re.compile(rf"exercise\(\s*['\"]{lesson}\.").search
+    answered = {
+        copy: sum(_stand(one, _cells(copy))[0] == ANSWERED for one in its_exercises)
+        for copy in [*copies, *([mine] if mine else [])]
+    }
     last = next((copy for copy in copies if answered[copy]), next(iter(copies), folder / original.name))
-    path = Path(file).resolve() if file else mine if any(is_its(text) for _, text in _cells(mine)) else last
+    path = Path(file).resolve() if file else mine if mine in copies or answered.get(mine) else last
     if not path.is_file():
         fresh = folders.typed(f"fresh LESSON={lesson}")
         raise FileNotFoundError(f"there is no {path}. `{fresh}`, typed in a terminal, makes a fresh copy")
@@ -84,6 +90,10 @@ def hand_in(lesson: str, name: str = "", file: str | Path = "") -> Said:
     ]
     if its_exercises and ANSWERED not in (how for how, _ in stand.values()):
         lines.append("No exercise in it is answered.")
+    for one in its_exercises:
+        if one.was_right and stand[one.key][0] != ANSWERED:
+            remedy = "If it's in a notebook that is open, save that (Ctrl+S or Cmd+S) and hand in again."
+            lines.insert(1, f"**You got {one.key} right, but that answer isn't in this file.** {remedy}")
     for copy in copies:
         later = "later, " * (_saved(copy) > _saved(path))
         if copy != path and (later or answered[copy]):

@@ -37,6 +37,7 @@ IN_MEMORY, LIMITED = "These files are in memory", "of this container's memory"  
 MOST_SAMPLES = 200  # of one run, in the file
 LARGEST_VALUE = 4096  # bytes of JSON
 
+stood_in: list[str] = []  # names of recorded runs that a kernel has shown since a claim was last made
 _said: dict[str, int | None] = {}  # in which cell it was said last
 _killed = killed()  # processes of this container, because its memory ran out
 
@@ -83,6 +84,8 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
             raise refused from None
         print(f"{why}, and there is no recorded run {name!r}: some figures are missing.")
         return value
+    if running_shell():
+        stood_in.append(name)
     words, cell = f"{why}. Recorded figures, made on: {machine}", getattr(running_shell(), "execution_count", None)
     if cell is None or _said.get(words) != cell:
         print(words)

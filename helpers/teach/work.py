@@ -28,12 +28,14 @@ from .. import folders
 from ..edition import Edition, edition
 from ..units import in_unit
 from ..whole import alone, whole_file
+from .exercise_files import checked_in
 from .merging import Cell, Merged, merged
 from .notebook_files import NoNotebook, Notebook, content, read
 
 HIDDEN = ".zero-copy"  # in the student's folder: base/ holds what was handed out, before/ the copies as they were
 EARLIER_COPIES = 3  # of a lesson
 STOP_ON_A_HUB = "stop your server (File > Hub Control Panel > Stop My Server)"
+CHANGED = "This exercise has changed since this cell ran. Run it again: what is below is from before.\n"
 TIMEOUT_S = 5  # for a running JupyterLab to say what's open
 
 
@@ -44,6 +46,7 @@ class Work:
     folder: Path
     lessons: Path
     edition: Edition
+    exercises: Path = folders.EXERCISES
 
     def bring_up_to_date(self) -> Iterator[str]:
         """Makes missing copies, and merges a new edition into the others. Yields a line for each thing done, and for
@@ -51,6 +54,7 @@ class Work:
         new: list[Path] = []
         in_use = cache(lambda: [*open_in_jupyterlab(self.folder)])
         yield from self._each(folders.lessons(self.lessons), lambda lesson: self._bring(lesson, new, in_use))
+        yield from self._changed_exercises(in_use)
         if new:
             yield f"{in_unit(len(new), 'lessons')} copied to {self.folder}: yours, to change as you like."
         kinds = ("*.md", "*.rs", "*.toml", "crates/*.rs", "crates/*.toml")  # not what cargo leaves
@@ -103,11 +107,33 @@ class Work:
         copies = sorted(before.glob(f"{path.stem}.before-*"), key=lambda copy: copy.stat().st_mtime_ns)
         for old in copies[:-EARLIER_COPIES]:
             old.unlink()
-        line = f"{lesson.name}: {in_unit(len(done.brought), 'cells')} brought in from the edition {self.edition}."
+        brought = [cell for cell in done.cells if cell["id"] in done.brought]  # what was removed has no name any more
+        line = f"{lesson.name}: {in_unit(len(done.brought), 'cells')} brought in from the edition {self.edition}"
+        line += f": {_named(brought)}." if brought else "."
         if done.kept:
-            shown = ", ".join([*map(_beginning, done.kept[:3]), *(["…"] if done.kept[3:] else [])])
-            line += f" Where you and the edition differ, yours stays ({in_unit(len(done.kept), 'cells')}): {shown}"
+            line += f" Where you and the edition differ, yours stays: {_named(done.kept)}."
+            line += f" `{folders.typed(f'fresh LESSON={lesson.name[:2]}')}` shows the edition's, beside yours."
         return line
+
+    def _changed_exercises(self, in_use: Callable[[], list[Path]]) -> Iterator[str]:
+        """Names each exercise that has run here, and whose prompt, starter or check has changed since the last time.
+        Above what its cells showed they say so. A notebook that is in use waits."""
+        kept, known, before = self.folder / HIDDEN / "exercises.json", {}, {}
+        with suppress(OSError, ValueError):  # none yet, or damaged: nothing is known of earlier ones
+            before = json.loads(content(kept))
+        for prompt in sorted(self.exercises.glob("[0-9][0-9]/*/prompt.md")):
+            key = f"{prompt.parent.parent.name}.{prompt.parent.name}"
+            parts = (prompt.with_name(name) for name in ("prompt.md", "starter.py", "check.py"))
+            known[key] = _digest(b"".join(content(part) for part in parts if part.exists()))
+            if before.get(key, known[key]) == known[key]:
+                continue
+            copies = [*self.folder.glob(f"{key[:2]}_*.ipynb")]
+            if any(copy.is_relative_to(used) for copy in copies for used in in_use()):
+                known[key] = before[key]
+            elif any([_noted(copy, key) for copy in copies]):
+                yield f"The exercise {key} has changed: run its cells again."
+        if known != before:
+            _put(kept, json.dumps(known, indent=1).encode())
 
     def _write(self, lesson: Path, path: Path, was: bytes | None) -> Merged:
         """Writes the lesson as it is now, with what is the student's in `was`, to `path`, whole or not at all."""
@@ -199,8 +225,31 @@ def _put(path: Path, data: bytes, was: bytes | EllipsisType | None = ...) -> Non
             raise OSError(errno.EBUSY, "an editor has just saved it", str(path))
 
 
-def _beginning(cell: Cell) -> str:
-    """The first words of a cell, by which a person finds it."""
+def _noted(copy: Path, key: str) -> bool:
+    """Says above the outputs of an exercise's cells that it has changed since. Are there any?"""
+    with suppress(NoNotebook, OSError):  # it was named already
+        was = content(copy)
+        notebook = read(copy, was)
+        shown = re.compile(rf"exercise\(\s*['\"]{re.escape(key)}['\"]")
+        cells = [cell for cell in notebook["cells"] if cell.get("outputs") and shown.search("".join(cell["source"]))]
+        for cell in cells:
+            earlier = [output for output in cell["outputs"] if "".join(output.get("text", "")) != CHANGED]
+            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": CHANGED}, *earlier]
+        if cells:
+            _put(copy, f"{json.dumps(notebook, sort_keys=True, indent=1)}\n".encode(), was)
+        return bool(cells)
+    return False
+
+
+def _named(cells: Sequence[Cell]) -> str:
+    """The first three of these cells, as a person finds them, and how many there are."""
+    return ", ".join([*map(_name, cells[:3]), *([f"and {len(cells) - 3} more"] if cells[3:] else [])])
+
+
+def _name(cell: Cell) -> str:
+    """The exercise that a cell checks, or its first words."""
+    if key := next(iter(checked_in("".join(cell["source"]))), ""):
+        return f"the answer to {key}"
     first = next((line for line in "".join(cell["source"]).splitlines() if line.strip()), "an empty cell")
     return f"“{first[:50]}{'…' * (len(first) > 50)}”"
 

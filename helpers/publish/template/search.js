@@ -1,27 +1,44 @@
 /* Ranks the sections of #sections for what is typed. MiniSearch finds a word, what begins with it and what differs by a
-   letter, and scores each section by how rare the word is; the order of the tiers below is ours. */
+   letter or two, and scores each section by how rare the word is; what counts as the same word, and how much, is ours. */
 "use strict";
 
 // Words that are in most sections: they count only in a phrase, or if nothing else was asked.
-const SMALL = new Set(("a an and are as at be by can do does for from has how i if in is it its my not of on or so than that the "
-  + "then this to was what when where which who why will with").split(" "));
+const SMALL = new Set(("a an and any are as at be but by can did do does each for from get got has have gets how i if in into is it its "
+  + "just me mean means much my no not of on or our own so some still than that the then there they this to too was we what when "
+  + "where which while who why will with you your").split(" "));
+// Words that readers exchange, each in any of its forms: "truncate" stands for "truncated".
+const SAME = `truncate cut shorten, double twice, leak grow rise climb increase, ram memory, use take need cost, allocate take need,
+  free release return, delete remove unlink, save write, load read, replace swap, start begin run open, slow long late wait,
+  long minutes, hour minutes, corrupt damage garbage half, crash die kill signal, segfault segmentation, buffer chunk, big large huge,
+  short brief, jupyter jupyterlab notebook, orange blue green colour, process worker, script program, downtime failed, course lesson`
+  .split(",").map(words => words.trim().split(" ").map(stem));
 const SHOWN = 30;
-const TIER = { wholeTitle: 7, phraseInTitle: 6, phrase: 5, title: 4, words: 3, begins: 2, letter: 1, some: 0 };
+const WORTH = { exact: 1, form: .9, begins: .7, same: .6, letter: .6, within: .4 };
+const TIER = { wholeTitle: 3, phraseInTitle: 2, phrase: 1, words: 0 };
+const LESSON = /^(\d\d_|index|measure)/;  // the pages that explain
 const LEAST = { Sources: .5, Recap: .8 };  // they name everything and explain nothing
 
-const COMPOUND = /[\p{L}\p{N}_]+(?:[-,][\p{L}\p{N}_]+)*/gu;
+const COMPOUND = /[\p{L}\p{N}_]+(?:(?:[-,]|(?<=[\p{L}_])\.(?=[\p{L}_]))[\p{L}\p{N}_]+)*/gu;
+const joined = compound => compound.replace(/[-,.]/g, "");
 const plain = text => text.toLowerCase().replace(/[‘’]/g, "'").replace(/[“”]/g, '"').replace(/\s/g, " ");
 const names = text => text.match(/[\p{L}\p{N}_]+/gu) || [];
 
-/* Names stay whole: "mmap_mode". The index has their parts too, and what is joined: "readahead", "172952". */
+/* A word without the ending of its form: "grow" of "growing" and "grows". */
+function stem(word) {
+  const cut = word.replace(/(?<=[a-z]{3})(?:ies|ing|ed|es|s|ly|y)$/, "").replace(/(?<=[a-z]{3})e$/, "");
+  return /[^aeiouls]/.test(cut.at(-1)) && cut.at(-1) === cut.at(-2) ? cut.slice(0, -1) : cut;
+}
+
+/* Names stay whole: "mmap_mode". The index has their parts too, what is joined, "readahead", "172952", "torchload",
+   and each word's stem, which begins with "=". */
 function indexed(text) {
   const words = [];
   for (const [compound] of plain(text).matchAll(COMPOUND)) {
     for (const name of names(compound))
       words.push(name, ...(name.includes("_") ? name.split("_").filter(Boolean) : []));
-    if (/[-,]/.test(compound)) words.push(compound.replace(/[-,]/g, ""));
+    if (/[-,.]/.test(compound)) words.push(joined(compound));
   }
-  return words;
+  return [...words, ...words.filter(word => /^[a-z]{3,}$/.test(word)).map(word => `=${stem(word)}`)];
 }
 
 /* Where `phrase` stands in `text`, as a whole where it begins and ends with letters; else -1. */
@@ -38,68 +55,79 @@ function finder(pages) {
   const sections = pages.flatMap(page => page.entries.map(([anchor, title, text]) => (
     { page: page.page, where: page.title, anchor, title, text, plainTitle: plain(title), plainText: plain(text) })));
   sections.forEach((section, id) => Object.assign(section, { id,
-    name: section.page === "claims.html" ? section.anchor : section.anchor ? "" : `lesson ${section.where}` }));
+    lines: [section.title, ...section.text.split("\n")].map(line => new Set(indexed(line))),
+    name: section.page === "claims.html" ? section.anchor : section.anchor ? ""
+      : `lesson ${section.where} ${section.text.split("\n")[0]}` }));  // with the question that it opens with
   const mini = new MiniSearch({ fields: ["title", "name", "text"], tokenize: indexed, processTerm: word => word });
   mini.addAll(sections);
   const options = { boost: { title: 4, name: 2 }, tokenize: word => [word], combineWith: "OR" };
 
-  /* The sections with this word, else with words that begin with it, else with words that differ by one letter. */
+  /* The sections with this word or one that counts as the same, each with its score, and how well the word fits. */
   function sectionsWith(word) {
-    let hits = mini.search(word, { ...options, prefix: word.length > 1 });
-    if (!hits.length && word.length > 3) {
+    const found = new Map();
+    const add = (worth, hits) => {
+      for (const { id, score, terms } of hits) {
+        const before = found.get(id) || { score: 0, worth: 0, terms: [] };
+        found.set(id, { score: Math.max(before.score, score * worth), worth: Math.max(before.worth, worth),
+          terms: [...before.terms, ...terms] });
+      }
+    };
+    const root = stem(word);
+    add(WORTH.exact, mini.search(word, options));
+    add(WORTH.form, mini.search(`=${root}`, options));
+    if (word.length > 1) add(WORTH.begins, mini.search(word, { ...options, prefix: true }));
+    for (const other of SAME.filter(words => words.includes(root)).flat()) add(WORTH.same, mini.search(`=${other}`, options));
+    if (!found.size && word.length > 3) {
       const swapped = Array.from({ length: word.length - 1 }, (_, i) =>
         word.slice(0, i) + word[i + 1] + word[i] + word.slice(i + 2));
-      hits = mini.search({ queries: [{ queries: [word], fuzzy: 1 }, ...swapped], ...options });
+      add(WORTH.letter, mini.search({ queries: [{ queries: [word], fuzzy: word.length > 7 ? 2 : 1 }, ...swapped], ...options }));
     }
-    const found = new Map(hits.map(hit => {
-      const tier = hit.match[word] ? TIER.words : hit.terms.some(term => term.startsWith(word)) ? TIER.begins : TIER.letter;
-      return [hit.id, { tier, score: hit.score, terms: hit.terms, inTitle: hit.match[word]?.includes("title") }];
-    }));
     for (const { id, plainTitle } of sections)  // "serialize": Deserialize
       if (word.length > 4 && !found.has(id) && plainTitle.includes(word))
-        found.set(id, { tier: TIER.begins, score: 1, terms: [] });
+        found.set(id, { score: 1, worth: WORTH.within, terms: [] });
     return found;
-  }
-
-  /* How many words of the query stand side by side in the text, at most. */
-  function longestRun(words, text) {
-    let best = 0;
-    for (let from = 0; from < words.length; from++)
-      for (let to = words.length; to > from + best; to--)
-        if (placeOf(words.slice(from, to).join(" "), text) >= 0) best = to - from;
-    return best;
   }
 
   return function find(query) {
     const phrase = plain(query).trim().replace(/ +/g, " ").replace(/^"(.+)"$/, "$1");
     const spoken = phrase.split(" ").slice(-24);  // of a whole traceback, the end: that's where the message is
-    const all = [...new Set(names(spoken.join(" ")))];
-    const told = all.filter(word => !SMALL.has(word));
+    const dotted = (phrase.match(COMPOUND) || []).filter(name => name.includes(".")).map(joined);  // "torch.load"
+    const all = [...new Set(names(spoken.join(" ")))], large = all.filter(word => !SMALL.has(word));
+    const told = [...large, ...dotted];
     if (!phrase) return [];
     const found = told.map(sectionsWith);
     const isPhrase = names(phrase).join("") !== phrase || !told.length;
+    const rarity = found.map(hits => Math.log(1 + sections.length / (1 + hits.size)));
+    const share = rarity.map(rare => rare / rarity.reduce((sum, each) => sum + each, 0));
     const hits = [];
     for (const section of sections) {
-      const matches = found.map(sections => sections.get(section.id)).filter(Boolean);
+      const matches = found.map(sections => sections.get(section.id));
       const inTitle = placeOf(phrase, section.plainTitle) >= 0;
       const inText = isPhrase && (inTitle || placeOf(phrase, section.plainText) >= 0);
-      if (!matches.length && !inText && !section.plainText.includes(phrase)) continue;
-      if (!inText && told.length > 1 && told.every((word, i) => !found[i].has(section.id) || /^\d{1,3}$/.test(word)))
+      if (!matches.some(Boolean) && !inText && !section.plainText.includes(phrase)) continue;
+      if (!inText && told.length > 1 && told.every((word, i) => !matches[i] || /^\d{1,3}$/.test(word)))
         continue;  // a number of an error, and nothing else of what was asked
-      let tier = TIER.some;
-      if ([all, told].some(words => words.length && words.join() === names(section.plainTitle).join())) tier = TIER.wholeTitle;
+      let tier = TIER.words;
+      if ([all, large].some(words => words.length && words.join() === names(section.plainTitle).join())) tier = TIER.wholeTitle;
       else if (inTitle) tier = TIER.phraseInTitle;
       else if (inText) tier = TIER.phrase;
-      else if (told.length && matches.length === told.length)
-        tier = matches.every(match => match.inTitle) ? TIER.title : Math.min(...matches.map(match => match.tier));
-      let score = matches.reduce((sum, match) => sum + match.score, 0) * (LEAST[section.title] || 1);
-      if (tier < TIER.phrase) score *= matches.length * (1 + longestRun(spoken, section.plainText) ** 2);
-      const terms = new Set(matches.flatMap(match => match.terms));
-      if (names(section.plainTitle).every(word => terms.has(word))) score *= 4;  // "page fualt": page fault
-      hits.push({ section, tier, score, terms, phrase: inText || !matches.length ? phrase : "" });
+      const sum = value => matches.reduce((total, match, i) => total + (match ? value(match, share[i]) : 0), 0);
+      const covered = sum((match, share) => match.worth * share);
+      // A question is answered where most of it stands in one line.
+      const inOneLine = Math.max(...section.lines.map(line =>
+        sum((match, share) => match.terms.some(term => line.has(term)) ? match.worth * share : 0)));
+      const terms = new Set(matches.filter(Boolean).flatMap(match => match.terms));
+      const heading = names(section.plainTitle).filter(word => !SMALL.has(word));
+      const asked = heading.filter(word => terms.has(word) || terms.has(`=${stem(word)}`)).length / (heading.length || 1);
+      const score = sum(match => match.score) * covered * (.1 + inOneLine) ** 2 * (1 + 3 * asked ** 2)
+        * (LEAST[section.title] || 1) * (LESSON.test(section.page) ? 1.3 : 1);
+      hits.push({ section, tier, score, terms, phrase: inText || !terms.size ? phrase : "" });
     }
     hits.sort((a, b) => b.tier - a.tier || b.score - a.score);
-    return hits.filter(hit => hits[0].tier > TIER.some ? hit.tier > TIER.some : hit.score >= hits[0].score / 10);
+    const lesson = hits.findIndex(hit => LESSON.test(hit.section.page));
+    if (lesson > 2 && hits[2].tier === TIER.words) hits.splice(2, 0, ...hits.splice(lesson, 1));  // beside two cases
+    const least = Math.max(...hits.map(hit => hit.score)) / 20;
+    return hits.filter(hit => hit.tier > TIER.words || hit.score >= least);
   };
 }
 
