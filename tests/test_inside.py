@@ -18,7 +18,7 @@ import pytest
 from pictures import recording
 
 from helpers.folders import ROOT
-from helpers.measure import Recording, mark, measure
+from helpers.measure import Recording, mark, measure, stacks
 from helpers.measure import run as running
 from helpers.measure.account import notes, rows
 from helpers.units import MiB
@@ -239,6 +239,11 @@ def test_what_does_not_return_has_its_stack_and_how_it_ended(end: Callable, ende
     run = measure(fills_and, end, stack=True, timeout=2)
     assert run.ended == ended and run.stack.endswith(f"\nThat run's end: {ended}.")
     assert run.stack.splitlines()[1].endswith(left) and "# all of it" in run.stack
+
+
+def test_a_stack_names_a_file_as_one_imports_it():
+    assert stacks.frame((np.__file__, 1, "f")).filename == os.path.join("numpy", "__init__.py")
+    assert stacks.frame(("/elsewhere/code.py", 1, "f")).filename == "/elsewhere/code.py"
 
 
 def test_what_was_mapped_is_told_apart():

@@ -5,6 +5,7 @@ import linecache
 import logging
 import marshal
 import os
+import sys
 import traceback
 from collections import Counter
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ def told(folder: Path, ended: str) -> str:
     chosen = dict.fromkeys(stack for counted in counts.values() for stack in largest(counted))
     for lines, mapped in chosen:
         parts = ", ".join(f"{share(counted, (lines, mapped))} {moment}" for moment, counted in counts.items())
-        frames = "".join(traceback.format_list([(*line, None) for line in lines])).rstrip() or NO_LINE
+        frames = "".join(traceback.format_list(map(frame, lines))).rstrip() or NO_LINE
         said.append(f"  {parts}{', mapped' * mapped}:\n{frames}")
     if not chosen:
         said.append("  nothing was seen")
@@ -54,6 +55,14 @@ def told(folder: Path, ended: str) -> str:
     if ended != "returned":
         said.append(f"That run's end: {ended}.")
     return "\n".join(said + notes)
+
+
+def frame(line: Line) -> traceback.FrameSummary:
+    """As in a traceback, with the file's name as one imports it: "numpy/_core/memmap.py"."""
+    file, number, name = line
+    folders = [folder for folder in filter(None, sys.path) if file.startswith(os.path.join(folder, ""))]
+    short = os.path.relpath(file, max(folders, key=len)) if folders else file
+    return traceback.FrameSummary(short, number, name, line=linecache.getline(file, number))
 
 
 def share(sizes: "Counter[Stack]", stack: Stack) -> str:
