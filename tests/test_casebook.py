@@ -12,6 +12,7 @@ from helpers.casebook.files import CASES
 from helpers.casebook.run import as_recorded, holds, run
 from helpers.folders import EXERCISES, TEACHER
 from helpers.measure import Comparison
+from helpers.measure import run as running
 from helpers.teach.exercise_files import Malformed
 
 ALL = {folder.name: files.read(folder) for folder in files.folders()}
@@ -37,6 +38,12 @@ def test_only_a_broken_run_looks_like_a_case(name: str):
     assert runs["cured"].ended == "raised" or not hints.looks_like(runs["cured"])  # some cures are an exception
     sure = bool(ALL[name].looks) or hints.says(ALL[name], runs["broken"])
     assert sure == (name in [one.name for one in hints.looks_like(runs["broken"])])
+
+
+def test_a_run_that_is_done_again_has_an_empty_folder(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(running, "_seen", lambda run, missed: (run(), run())[1])
+    case = ALL["each-layer-is-a-copy"]
+    assert all(held for _, held in holds(case, run(case)))
 
 
 def test_measure_names_the_case(shell):

@@ -3,8 +3,11 @@
 import ast
 import os
 import runpy
+import shutil
 import sys
+from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,12 +43,18 @@ def as_recorded(case: Case) -> Comparison:
 
 def run(case: Case) -> Comparison:
     with room("case") as folder:
-        programs = {}
-        for kind, path in case.programs.items():
-            (folder / kind).mkdir()
-            programs[kind] = partial(as_program, str(path), str(folder / kind), _wanted(case))
-        modules = _imported(case)
-        return compare(programs, modules=modules, timeout=case.timeout, interval=0.002)
+        programs = {
+            kind: partial(as_program, str(path), str(folder / kind), _wanted(case))
+            for kind, path in case.programs.items()
+        }
+        before = partial(_emptied, [folder / kind for kind in programs])  # a run may be done again
+        return compare(programs, before=before, modules=_imported(case), timeout=case.timeout, interval=0.002)
+
+
+def _emptied(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
 
 
 def holds(case: Case, runs: Comparison) -> list[tuple[str, bool | None]]:
