@@ -142,8 +142,8 @@ def test_a_new_edition_waits_until_jupyterlab_has_closed_the_lesson(lab: Page, c
     lab.locator(".jp-Dialog .jp-mod-accept").click()
     expect(lab.locator(".jp-Notebook")).to_have_count(0)
     told = work(course, environment)
-    assert f"{LESSON}: 3 cells brought in from the edition 2026-10-01 (c0ffee4)." in told, "title, rule, recap"
-    assert "yours stays (1 cell): “What I say.”" in told
+    assert f"{LESSON}: 3 cells brought in from the edition 2026-10-01 (c0ffee4): “# 00 Start here, again”" in told
+    assert "yours stays: “What I say.”" in told
 
 
 def test_the_lesson_then_has_what_is_new_and_what_is_the_student_s(lab: Page):

@@ -1,5 +1,5 @@
 # the runner's thread ends, and another reports in its place
-# expect: too-much-memory
+# expect: too-much-memory or unseen
 import ctypes
 import os
 import platform
