@@ -60,7 +60,10 @@ WRONG = next(answer for answer in ASKED.wrong if answer.name == "tail_forgotten"
 VOTE = """
 from helpers.teach import predict
 guess = predict("02.order", "?", order=["one buffer", "async chunks", "sendfile"])
-guess.keep(["sendfile", "one buffer", "async chunks"])
+for _ in range(5):  # as a student does whom a busy wall didn't answer
+    guess.keep(["sendfile", "one buffer", "async chunks"])
+    if "on the wall" in guess.status:
+        break
 print(guess.status)
 """
 TRIES = tomllib.loads((HERE / "tries.toml").read_text(encoding="utf-8"))
