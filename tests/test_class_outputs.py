@@ -12,10 +12,12 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+import nbformat
 import pytest
 import sample_class
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import Browser
 from tables import each_of
 from test_handouts import dense, lone_page, words_of
@@ -27,6 +29,9 @@ from helpers.classroom.outputs import file_name, write_all
 from helpers.classroom.pages import one_line
 from helpers.classroom.report import impersonal, summary
 from helpers.classroom.store import HandIn, Row, Student, store
+from helpers.folders import NOTEBOOKS
+from helpers.publish import lessons as notebooks
+from helpers.teach import predict
 from helpers.teach.exercise_files import keys
 
 pytestmark = pytest.mark.slow
@@ -420,6 +425,13 @@ def test_less_than_a_mebibyte_is_in_kibibytes():
     assert "median 256 KiB\nmeasured 944 KiB" in {text.get_text() for text in shown.figure.axes[0].texts}
 
 
+def test_fewer_than_five_answers_are_not_drawn():
+    for asked, answer in ((question(), 1), (question(kind="choice", names=("a", "b")), "a")):
+        drawn, too_few = charts.pictures(asked, given("42.x", [answer] * 4))
+        assert (drawn, too_few) == ([], ["“How many?” (4)"])
+        assert len(charts.pictures(asked, given("42.x", [answer] * 5))[0]) == 1
+
+
 ZEROS = {"kind": "choice", "names": ("zeros", "an error"), "measured": "zeros"}
 ORDER = {"kind": "order", "names": ("a", "b"), "measured": ["b", "a"]}
 CLICKS = {"kind": "quiz", "names": ("(a) The disk", "(b) The kernel"), "measured": "b"}  # the first click counts
@@ -438,6 +450,26 @@ CLICKS = {"kind": "quiz", "names": ("(a) The disk", "(b) The kernel"), "measured
 def test_answers_are_counted_and_what_a_lesson_does_not_offer_is_not_shown(asked: dict, answers: list, told: str):
     (shown,), _ = charts.pictures(question(**asked), given("42.x", answers))
     assert told in shown.alt and "Ada" not in shown.alt
+
+
+def test_every_question_of_every_lesson_is_found():
+    for path in notebooks():
+        source = "".join(one.source for one in nbformat.read(path, 4).cells if one.cell_type == "code")
+        asked = lessons.lesson(path.name[:2]).questions
+        assert len(asked) == len(re.findall(r"\b(?:predict|quiz)\(", source))
+        assert all(one.key.startswith(path.name[:2]) and len(one.text) > 5 for one in asked)
+
+
+def test_what_a_lesson_measured_is_read_from_its_run(tmp_path: Path):
+    three = predict("02.three", "?", each=["slurp", "async chunks", "mmap"], unit="MiB")
+    choice = predict("02.chunk", "?", choices=["a", "b"])
+    beside = three.beside({"slurp": 2**28, "async chunks": None, "mmap": 0}), choice.beside("a")
+    outputs = [new_output("display_data", {"text/html": one.html, "text/plain": one.text}) for one in beside]
+    nbformat.write(new_notebook(cells=[new_code_cell("", outputs=outputs)]), tmp_path / "02_copy_a_big_file.ipynb")
+    asked = {one.key: one for one in lessons.lesson("02", NOTEBOOKS, tmp_path).questions}
+    assert asked["02.three"].measured == {"slurp": 256, "mmap": 0} and asked["02.chunk"].measured == "a"
+    assert not asked["02.three"].recorded and asked["02.order"].recorded
+    assert asked["02.order"].measured[0] == "sendfile"  # from another machine
 
 
 # --- the files ------------------------------------------------------------------------------------------------
