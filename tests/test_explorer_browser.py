@@ -78,7 +78,7 @@ def test_touch_write_and_fork_show_what_they_did(lab: Page, explorer: Locator):
         (6, "Child writes", "child writes 6"),
         (5, "Drop", "drop"),
     ):
-        box = cell(lab, "show").get_by_label("Page", exact=True)
+        box = cell(lab, "show").get_by_label("Page, 0 to 15", exact=True)
         box.fill(str(page))
         box.press("Tab")
         shown = click(lab, button)
@@ -109,7 +109,7 @@ def test_what_is_refused_is_said_and_nothing_breaks(lab: Page, explorer: Locator
 def test_it_is_worked_from_the_keyboard_and_fits_a_narrow_window(lab: Page, explorer: Locator):
     lab.set_viewport_size({"width": 800, "height": 1000})
     shown = cell(lab, "show")
-    shown.get_by_label("Page", exact=True).focus()
+    shown.get_by_label("Page, 0 to 15", exact=True).focus()
     lab.keyboard.press("Tab")
     expect(shown.get_by_role("button", name="Touch", exact=True)).to_be_focused()
     # Only its own buttons: the cell has others, in a toolbar that JupyterLab removes when the window is narrow.

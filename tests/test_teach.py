@@ -311,6 +311,12 @@ def test_a_verdict_has_a_sign_and_words():
         assert f">{said}</strong> it was." in Verdict(outcome, "it was.")._repr_html_()
 
 
+def test_many_measurements_are_a_list():
+    few, many = (right("", tuple(f"loader {n}: {n} MiB" for n in range(count)))._repr_html_() for count in (2, 7))
+    assert "<p>Measured: loader 0: 0 MiB · loader 1: 1 MiB</p>" in few
+    assert many.count("<li>") == 7 and "·" not in many
+
+
 @pytest.mark.parametrize("arguments", ["a", "a, b, c"])
 def test_a_function_of_other_arguments_raised_when_it_was_called(arguments: str):
     said = exercise("02.chunks").check(function("    return 1", arguments), size=MiB).because

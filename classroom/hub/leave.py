@@ -143,8 +143,11 @@ if __name__ == "__main__":
         user = pwd.getpwnam(chosen.name)
     except KeyError:
         sys.exit(f"No account is named {chosen.name}. Is that the right name?")
-    if grp.getgrnam(chosen.group).gr_gid not in os.getgrouplist(user.pw_name, user.pw_gid):
+    numbers = os.getgrouplist(user.pw_name, user.pw_gid)
+    if chosen.group not in [group.gr_name for group in grp.getgrall() if group.gr_gid in numbers]:
         sys.exit(f"{chosen.name} isn't in the group {chosen.group}. Is that the right name?")
+    if not TOKEN.exists():
+        sys.exit(f"There is no {TOKEN}. Run the leave.py that `install` has put beside its token, in the hub's folder.")
     try:
         asked(chosen.hub, "GET", chosen.name)
     except URLError as error:

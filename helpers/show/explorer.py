@@ -33,8 +33,9 @@ class _Panel:
         self.explorer = explorer
         self.grids, self.counters, self.message, self.log = (ipywidgets.HTML() for _ in range(4))
         self.page = ipywidgets.BoundedIntText(
-            value=min(3, explorer.pages - 1), min=0, max=explorer.pages - 1, description="Page",
-            tooltip=f"0 to {explorer.pages - 1:,}", style={"description_width": "initial"}, layout={"width": "9em"},
+            value=min(3, explorer.pages - 1), min=0, max=explorer.pages - 1,
+            description=f"Page, 0 to {explorer.pages - 1:,}",  # it takes any other for the nearest of these, silently
+            style={"description_width": "initial"}, layout={"width": "13em"},
         )  # fmt: skip
         self.advice = ipywidgets.Dropdown(
             options=ADVICE, description="Advice", tooltip="What to tell the kernel about the reads to come, madvise(2)",

@@ -87,8 +87,9 @@ def claim(id: str, holds: bool | None, measured: str | Mapping[str, float | str]
     for each name, of which a number is a share, shown in percent."""
     known = claims()
     holds = None if holds is None else bool(holds)
-    known_one, machine = known[nearest(id, [*known], "claim")], here(folders.generated())
-    made = Claim(known_one, holds, in_words(measured), machine, tuple(dict.fromkeys(stood_in)))
+    said = known[nearest(id, [*known], "claim")]
+    machine = here(folders.generated())
+    made = Claim(said, holds, in_words(measured), machine, tuple(dict.fromkeys(stood_in)))
     stood_in.clear()
     if made.holds is False and os.environ.get("ZERO_COPY_STRICT") == "1":
         raise ClaimError(f"claim {id!r} does not hold here\n{made!r}")

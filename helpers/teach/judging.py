@@ -31,6 +31,7 @@ from .words import badge, inline, plain, short
 
 Outcome = Literal["not attempted", "not yet", "right"]
 LEADS = {"not attempted": "Not attempted yet.", "not yet": "Not yet:", "right": "Right."}
+A_LINE = 4  # measurements that read well in one line; more are listed
 CRASH = "a crash"
 CRASHED = ("SIGSEGV", "SIGBUS")  # which signal the same mistake gives depends on the system
 HID = "hid what it wrote"  # how a run ended that a sandbox stopped because its folder can't be read
@@ -57,7 +58,11 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         text = f"<p>{badge(self.outcome, LEADS[self.outcome])} {inline(self.because)}</p>"
-        measured = f"<p>Measured: {escape(' · '.join(self.figures))}</p>" if self.figures else ""
+        if len(self.figures) > A_LINE:
+            items = "".join(f"<li>{escape(figure)}</li>" for figure in self.figures)
+            measured = f"<p>Measured:</p><ul>{items}</ul>"
+        else:
+            measured = f"<p>Measured: {escape(' · '.join(self.figures))}</p>" if self.figures else ""
         judged = f"<p>Judged: {inline(self.judged)}</p>" if self.judged else ""
         return f'<div class="zc-verdict" data-outcome="{self.outcome}">{text}{measured}{judged}</div>'
 
