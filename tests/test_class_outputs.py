@@ -95,6 +95,21 @@ def test_every_exercise_of_what_was_handed_in_has_a_grade(tmp_path: Path):
     ]
 
 
+def test_the_teacher_has_the_last_word(tmp_path: Path):
+    said = {
+        ("ada", "02.chunks"): (3.5, "Nearly."),
+        ("ada", "02.hidden"): (None, "Good."),
+        ("ada", "02.report"): (0.0, ""),
+    }
+    rows = [answer("02.chunks", "not yet"), answer("02.hidden"), answer("02.report")]
+    found = small(tmp_path, HandIn("ada", "02", "Ada/02.ipynb", "d"), *rows, said=Course(overrides=said))
+    assert [(one.outcome, one.points, one.by_teacher, one.comment) for one in found] == [
+        ("not yet", 3.5, True, "Nearly."),
+        ("right", 10, False, "Good."),
+        ("right", 0, True, ""),
+    ]
+
+
 def test_what_cannot_be_graded_is_not_lost(tmp_path: Path):
     found = small(
         tmp_path,
@@ -207,6 +222,14 @@ def test_canvas_gets_a_column_for_each_lesson(tmp_path: Path):
     assert (header[0], header[1], header[4]) == ("Student", "ID", "Section") and "Points Possible" in points[0]
     assert header[5:] == ["02 Copy a big file", "03 Choose between read and mmap"] and points[5:] == ["30", "30"]
     assert rows == [["Points-Possible", "12", "", "", "", "30", ""]]
+
+
+def test_an_import_without_students_is_not_written(tmp_path: Path):
+    """This file only looks like one of Canvas's."""
+    small(
+        tmp_path, HandIn("Ada", "02", "Ada/02_10_final.ipynb", "d", system="plain"), answer("02.chunks", student="Ada")
+    )
+    assert not [*tmp_path.glob("canvas*"), *tmp_path.glob("moodle*")]
 
 
 # --- pages ----------------------------------------------------------------------------------------------------
@@ -483,6 +506,11 @@ def test_the_same_store_gives_the_same_bytes(out: Path, tmp_path: Path):
         copy.keep(*reversed([*known.all(Student), *known.all(HandIn), *known.all(Row)]))
         write_all(copy, course(out), tmp_path)
     assert contents(tmp_path) == contents(out)
+
+
+def test_what_has_not_changed_is_not_written_again(out: Path):
+    written = {path: path.stat().st_mtime_ns for path in again(out)}
+    assert {path: path.stat().st_mtime_ns for path in again(out)} == written
 
 
 def test_an_old_page_goes_when_all_that_is_new_is_there(tmp_path: Path):

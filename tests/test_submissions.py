@@ -5,6 +5,7 @@ import json
 import os
 import stat
 import struct
+import tempfile
 import tomllib
 import tracemalloc
 import zipfile
@@ -584,3 +585,15 @@ def test_one_notebook_is_in_memory_at_a_time(tmp_path: Path, lay_out: LayOut):
         assert tracemalloc.get_traced_memory()[1] < 20 * MiB
     finally:
         tracemalloc.stop()
+
+
+def test_nothing_is_written_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in ("home", "temporary", "here"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.chdir(tmp_path / "here")
+    collected = as_folder(tmp_path / "class", {f"{n}/02_x.zip": make() for n, (make, _) in enumerate(ZIPS.values())})
+    before = {at: (at.stat().st_size, at.stat().st_ctime_ns) for at in tmp_path.rglob("*")}
+    reasons(collected)
+    assert {at: (at.stat().st_size, at.stat().st_ctime_ns) for at in tmp_path.rglob("*")} == before

@@ -312,7 +312,9 @@ def test_a_verdict_has_a_sign_and_words():
 
 
 def test_many_measurements_are_a_list():
-    few, many = (right("", tuple(f"loader {n}: {n} MiB" for n in range(count)))._repr_html_() for count in (2, 7))
+    few, many = (
+        Verdict("right", "", tuple(f"loader {n}: {n} MiB" for n in range(count)))._repr_html_() for count in (2, 7)
+    )
     assert "<p>Measured: loader 0: 0 MiB · loader 1: 1 MiB</p>" in few
     assert many.count("<li>") == 7 and "·" not in many
 
