@@ -1,3 +1,4 @@
+import atexit
 import gc
 import mmap
 import os
@@ -302,6 +303,15 @@ def test_an_object_and_whatever_shows_its_bytes(kind: str, lesson: dict) -> None
         found = {chain.name: chain.what.rpartition(", ")[2] for chain in who_holds(lesson[asked]).chains}
         assert found.keys() == {"lesson.whole", "lesson.row", "lesson.kept[0]"}
         assert found[f"lesson.{asked}"] == "itself" and found["lesson.kept[0]"] == "which shows its bytes"
+
+
+def test_a_method_that_only_c_code_keeps_is_named(lesson: dict) -> None:
+    exec("class Export:\n    def close(self): pass", lesson)
+    export = lesson["Export"]()
+    atexit.register(export.close)
+    chain = next(chain for chain in who_holds(export).chains if not chain.name)
+    atexit.unregister(export.close)
+    assert chain.where.startswith("in the method Export.close; ") and "atexit" in chain.where
 
 
 def test_a_cycle_that_only_the_collector_frees_and_one_within_an_object(lesson: dict) -> None:

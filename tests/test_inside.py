@@ -1,5 +1,6 @@
 """What a measured process sees of itself: marks, calls, imports, a warm call, the stack; and what stays at its end."""
 
+import io
 import json
 import mmap
 import os
@@ -251,6 +252,45 @@ def test_what_was_mapped_is_told_apart():
     assert "64 MiB of 64" in stack and ", mapped:" in stack and "Mapped, touched or not" in stack
 
 
+def names_and_pairs() -> int:
+    kept = []
+    for n in range(200_000):
+        name = f"a name of {n:20}"  # names
+        kept.append((n, name))  # pairs
+    return len(kept)
+
+
+@pytest.mark.measured
+def test_small_objects_are_their_own_lines():
+    """Python takes memory for them by the MiB: the line that needs the next one isn't the one whose objects fill it."""
+    _, *told = measure(names_and_pairs, stack=True).stack.splitlines()
+    sizes = {text.rpartition("# ")[2]: float(head.split()[0]) for head, _, text in zip(*[iter(told)] * 3, strict=False)}
+    assert sizes["names"] == pytest.approx(200_000 * 80 / MiB, rel=0.1), told  # 49 of a str, 31 letters
+    assert sizes["pairs"] == pytest.approx(200_000 * 72 / MiB, rel=0.2), told  # with 16 for the collector
+
+
+def test_a_block_that_was_resized_is_told_apart():
+    def read() -> int:
+        out, data = io.BytesIO(), bytes(32 * MiB)
+        out.write(data[:100])
+        out.write(data)
+        return out.write(data)
+
+    stack = measure(read, stack=True).stack
+    assert ", resized there:" in stack and "Another line may have filled it." in stack
+
+
+def test_the_addresses_that_arrow_reserves_are_not_memory():
+    def grows() -> int:
+        import pyarrow
+
+        kept = pyarrow.array(["a"]), np.ones(8 * MiB)
+        return len(kept)
+
+    pytest.importorskip("pyarrow")
+    assert " 64 MiB of " in measure(grows, stack=True, modules=["numpy"]).stack.replace("\n", " ")
+
+
 @pytest.mark.measured
 def test_without_memray_tracemalloc_tells_what_it_saw(no_memray: None):
     kept = measure(temporary_then_kept, stack=True).stack
@@ -307,6 +347,10 @@ def test_a_script_that_fails_shows_its_own_lines(tmp_path: Path):
     assert done.returncode == 1 and "ValueError: invalid literal" in done.stdout
     assert "runpy" not in done.stdout and "helpers/measure" not in done.stdout
     assert "there is no file" in run_script(tmp_path, "missing.py").stderr
+    for own in ("main", "__main__:main", "script:main"):
+        assert (
+            "in the script itself, call mark()" in run_script(tmp_path, "-f", own, str(tmp_path / "script.py")).stderr
+        )
 
 
 def test_a_script_that_is_interrupted_still_gives_its_table(tmp_path: Path):

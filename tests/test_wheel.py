@@ -53,3 +53,10 @@ print(helpers.mine, run.peak.anonymous > 30 * 2**20, where(bytes(9)).memory, cur
 def test_the_magic_runs_in_a_shell(project: Path):
     lines = "%load_ext zero_copy_measured\nfrom helpers import load\n%measure -o load(32 * 2**20)"
     assert "returned, peak 32 MiB anonymous" in run(project, project / "env/bin/ipython", "--no-banner", "-c", lines)
+
+
+@pytest.mark.slow
+def test_a_script_is_measured_with_the_wheel_alone(project: Path):
+    (project / "script.py").write_text("import helpers\nkept = helpers.load(32 * 2**20)\n")
+    said = run(project, project / "env/bin/python", "-m", "zero_copy_measured.measure", "--stack", "script.py")
+    assert "in a run of its own with memray" in said and "helpers.load(" in said

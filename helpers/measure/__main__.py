@@ -58,6 +58,11 @@ def main() -> int:
     options = parser.parse_args()
     if not os.path.isfile(options.script):
         parser.error(f"there is no file {options.script}")
+    for place in options.function:
+        if place.rpartition(":")[0] in ("", "__main__", Path(options.script).stem):
+            parser.error(
+                f"-f marks calls of a library, module:function, not {place!r}; in the script itself, call mark()"
+            )
     modules, asked_to_stop = options.modules.split(","), []
     with suppress(SyntaxError, ValueError):  # which the script's own run will show
         modules += imports_of_ours(ast.parse(Path(options.script).read_bytes()))

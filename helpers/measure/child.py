@@ -247,7 +247,7 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
         tracemalloc.start()
         heap_before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
-    stacks = inside.Stacks(options["stack"]) if options["stack"] else None
+    stacks = inside.Stacks(*options["stack"]) if options["stack"] else None
     resident_before = read.reset_high_water()
     imports, marked = inside.Imports(lambda: sum(read.sizes(b"VmRSS"))), []
 

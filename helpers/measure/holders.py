@@ -10,6 +10,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
+from types import MethodType
 from typing import Any, NamedTuple
 
 from ..owners import is_a, own_dict, way_to_owner
@@ -21,8 +22,8 @@ from .tables import NONE, html_table, text_table
 MOST_ROWS = 100
 PATH_MAX = 4096  # path_resolution(7)
 NAMELESS = (
-    "no name was found: kept by C code, by a call in progress, deeper down than the search goes, or by a cycle that "
-    "gc.collect() would free, if no array of objects is in it"
+    "no name was found: kept by C code (atexit, a registered callback), by a call in progress, deeper down than the "
+    "search goes, or by a cycle that gc.collect() would free, if no array of objects is in it"
 )
 NO_OBJECT = "no Python object was found that says it has it: os.open() returned it, or a library keeps it in C"
 UNSEEN = (
@@ -240,11 +241,15 @@ def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]
         if id(path[-1]) not in shown_there or not any(_is_of(obj, "IPython.", "ipykernel.") for obj in path)
     ]
     unnamed = Counter(
-        (sought.described(obj), "".join(f"in one {type(one).__name__}; " for one in container) + NAMELESS)
+        (sought.described(obj), "".join(f"in {_container(one)}; " for one in container) + NAMELESS)
         for *container, obj in alone
     )
     chains += [Chain(what + (f", {n:,} of them" if n > 1 else ""), "", where) for (what, where), n in unnamed.items()]
     return list(dict.fromkeys(chains)), [path[-1] for path in (*paths, *alone)]
+
+
+def _container(obj: Any) -> str:
+    return f"the method {obj.__qualname__}" if is_a(obj, MethodType) else f"one {type(obj).__name__}"
 
 
 def _is_of(obj: Any, *packages: str) -> bool:

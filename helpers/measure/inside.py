@@ -98,15 +98,21 @@ class Imports:
 
 class Stacks:
     """Between `begin` and `end`, a file in a folder is to tell which stacks allocate: memray's, or what tracemalloc saw
-    at the peak and at the end. It is there too if the process is killed meanwhile."""
+    at the peak and at the end. With `by_object`, memray knows the line of each small object, and writes when the run
+    ends. Else it's there too if the process is killed meanwhile, and has small objects by the MiB."""
 
-    def __init__(self, folder: str):
+    def __init__(self, folder: str, by_object: bool):
         self.path, self.tracker, self.taken = os.path.join(folder, "tracemalloc"), None, {}
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own takes a GiB of addresses for one byte
         try:
             import memray
 
-            to = memray.FileDestination(os.path.join(folder, "memray"), compress_on_exit=False)
-            self.tracker = memray.Tracker(destination=to)
+            kinds = memray.FileFormat
+            self.tracker = memray.Tracker(
+                destination=memray.FileDestination(os.path.join(folder, "memray"), compress_on_exit=False),
+                file_format=kinds.AGGREGATED_ALLOCATIONS if by_object else kinds.ALL_ALLOCATIONS,
+                trace_python_allocators=by_object,
+            )
         except Exception as error:  # it isn't installed, or doesn't run here
             import threading
             import tracemalloc

@@ -135,11 +135,14 @@ def measured(
         if watch.process.ended == run.ended:
             run = replace(run, **{found: watch.process.mail.message.get(found) for found in ("heap_peak", "heap_left")})
     if options.stack and not watch.interrupted and not options.stop():
-        before()
-        with tempfile.TemporaryDirectory() as folder:
-            limited = replace(alike, stop=lambda: options.stop() or written_too_much(folder))
-            watch = _Watch(label, payload, limited, stack=folder)
-            run = replace(run, stack=stacks.told(Path(folder), watch.process.ended))
+        for by_object in (True, False) if alike is slow else (False,):  # by object, a killed process tells nothing
+            before()
+            with tempfile.TemporaryDirectory() as folder:
+                limited = replace(alike, stop=lambda folder=folder: options.stop() or written_too_much(folder))
+                watch = _Watch(label, payload, limited, stack=(folder, by_object))
+                run = replace(run, stack=stacks.told(Path(folder), watch.process.ended))
+            if watch.interrupted or watch.process.ended in ("returned", "raised"):
+                break
     if watch.interrupted:
         watch.interrupted.run = run
         raise watch.interrupted
@@ -237,9 +240,9 @@ class _Watch:
     """Calls the function in a fresh process, and watches it from beginning to end: `base` before the call, `samples`
     until the function had returned, `last` while its result was still there, and `later` ones.
 
-    heap, stack  trace it: the heap by tracemalloc, and stacks, which files in the folder `stack` will tell"""
+    heap, stack  trace it: the heap by tracemalloc, and stacks, which files in a folder will tell (see inside.Stacks)"""
 
-    def __init__(self, label: str, payload: bytes, options: Options, heap: bool = False, stack: str | None = None):
+    def __init__(self, label: str, payload: bytes, options: Options, heap: bool = False, stack: tuple | None = None):
         self.process = process = Process(label, LARGEST_RESULT, options.objects, options.stop)
         self.options, self.last, self.interrupted = options, None, None
         traced = heap or stack

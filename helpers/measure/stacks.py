@@ -10,6 +10,7 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from ..units import MiB, in_words
 
@@ -18,11 +19,18 @@ BELOW = tuple(os.path.join(HERE, name) for name in ("child.py", "inside.py", "__
 MOST, LEAST = 3, 1 / 5  # stacks of a moment, and the share that the second and third must have
 MOMENTS = ("at the peak", "at the end")
 FALLBACK = "tracemalloc sees what Python and numpy allocate, and may miss a short peak. memray would see all: {}."
-NO_LINE = "  by no Python line, or by one that has changed sys.setprofile"
-MAPPED = "Mapped, touched or not: a file, which is lent, or memory for a library's own allocator."
+NO_LINE = "  by no Python line: a library's own thread, or code that has changed sys.setprofile"
+MAPPED, RESIZED, ARENAS = ", mapped", ", resized there", ", for small objects"
+NOTES = {
+    MAPPED: "Mapped, touched or not: a file, which is lent, or memory for a library's own allocator.",
+    RESIZED: "Resized there: it counts for the line that resized it last. Another line may have filled it.",
+    ARENAS: "For small objects, Python takes a MiB at a time: other lines' objects may be in those of this line.",
+}
+
+FEW = 4  # of more blocks, memray's kind is that of the last only
 
 Line = tuple[str, int, str]  # file, line, function
-Stack = tuple[tuple[Line, ...], bool]  # from the outermost line to the innermost; did it map memory itself?
+Stack = tuple[tuple[Line, ...], str]  # from the outermost line to the innermost; a key of NOTES, or ""
 
 
 def told(folder: Path, ended: str) -> str:
@@ -33,25 +41,24 @@ def told(folder: Path, ended: str) -> str:
     if (instead := folder / "tracemalloc").exists():
         taken = marshal.loads(instead.read_bytes())
         tool, pieces, notes = "tracemalloc", of_tracemalloc(taken), [FALLBACK.format(taken["why"])]
-    for moment, size, lines, mapped in pieces:
+    for moment, size, lines, how in pieces:
         own = tuple(line for line in lines if line[0] not in BELOW and not line[0].startswith("<frozen "))
         if not any(file.startswith(HERE) for file, _, _ in own):  # not `where` and the like
-            sizes[moment][own, mapped] += size
+            sizes[moment][own, how] += size
     linecache.checkcache()
     said = [f"What was allocated and not freed, by Python stack, in a run of its own with {tool}:"]
     least = LEAST * max(counted.total() for counted in sizes.values())
     counts = {moment: counted for moment, counted in sizes.items() if counted.total() > least}
     chosen = dict.fromkeys(stack for counted in counts.values() for stack in largest(counted))
-    for lines, mapped in chosen:
-        parts = ", ".join(f"{share(counted, (lines, mapped))} {moment}" for moment, counted in counts.items())
+    for lines, how in chosen:
+        parts = ", ".join(f"{share(counted, (lines, how))} {moment}" for moment, counted in counts.items())
         frames = "".join(traceback.format_list(map(frame, lines))).rstrip() or NO_LINE
-        said.append(f"  {parts}{', mapped' * mapped}:\n{frames}")
+        said.append(f"  {parts}{how}:\n{frames}")
     if not chosen:
         said.append("  nothing was seen")
     elif sizes["at the end"] and "at the end" not in counts:
         said.append(f"  At the end, {in_words(sizes['at the end'].total(), 'bytes')} was left.")
-    if any(mapped for _, mapped in chosen):
-        said.append(MAPPED)
+    said += [NOTES[how] for how in dict.fromkeys(how for _, how in chosen if how)]
     if ended != "returned":
         said.append(f"That run's end: {ended}.")
     return "\n".join(said + notes)
@@ -75,7 +82,7 @@ def largest(sizes: "Counter[Stack]") -> list[Stack]:
 
 
 def of_memray(path: Path) -> Iterator[tuple]:
-    """(moment, bytes, lines, mapped) of each stack."""
+    """(moment, bytes, lines, a key of NOTES) of each stack."""
     try:
         import memray
 
@@ -84,16 +91,23 @@ def of_memray(path: Path) -> Iterator[tuple]:
         records = reader.get_high_watermark_allocation_records, reader.get_leaked_allocation_records
         for moment, found in zip(MOMENTS, records, strict=True):
             for record in found():
-                arenas = record.size == record.n_allocations * MiB  # of Python, for small objects
-                mapped = record.allocator == memray.AllocatorType.MMAP and not arenas
                 lines = tuple((file, line, name) for name, file, line in reversed(record.stack_trace()))
-                yield moment, record.size, lines, mapped
+                yield moment, record.size, lines, _how(record, memray.AllocatorType)
     except (ImportError, OSError):  # the process ended before it had written the beginning
         return
+
+
+def _how(record: Any, kinds: Any) -> str:
+    if record.size == record.n_allocations * MiB:
+        return ARENAS
+    if record.allocator == kinds.MMAP:
+        return MAPPED
+    is_resized = record.allocator in (kinds.REALLOC, kinds.PYMALLOC_REALLOC)
+    return RESIZED if is_resized and record.n_allocations < FEW else ""
 
 
 def of_tracemalloc(taken: dict) -> Iterator[tuple]:
     """The same."""
     for moment in MOMENTS:
         for _, size, lines, *_ in taken.get(moment, ()):
-            yield moment, size, tuple((file, line, "?") for file, line in reversed(lines)), False
+            yield moment, size, tuple((file, line, "?") for file, line in reversed(lines)), ""
