@@ -1,7 +1,7 @@
 import hashlib
 import os
 
-jobs, kinds, size, most = 12, 6, 1 << 20, 4 << 20
+jobs, kinds, size = 12, 6, 1 << 20
 os.mkdir("cache")
 
 
@@ -16,6 +16,6 @@ def result_of(path, text):
 for job in range(jobs):
     result_of(f"/tmp/job-{job}/input.txt", b"%08d" % (job % kinds))
 
-files = sorted(os.scandir("cache"), key=lambda file: file.stat().st_mtime)
+files = list(os.scandir("cache"))
 on_disk = sum(file.stat().st_size for file in files)
 left_there = len(files)

@@ -2,22 +2,17 @@ from multiprocessing.pool import ThreadPool
 
 import numpy as np
 
-names, size = ("faces", "search", "text"), 16 << 20
+size = 48 << 20
 models = {}
-
-
-def load(name):  # in place of a file of weights
-    models[name] = np.full(size // 8, len(name), float)
 
 
 def answer(name):
     if name not in models:
-        load(name)
+        models[name] = np.full(size // 8, len(name), float)  # in place of a file of weights
     return float(models[name].mean())
 
 
-for name in names:
-    load(name)
-with ThreadPool(1) as pool:
-    said = pool.apply(answer, ["text"])
-loaded = len(models)
+if __name__ == "__main__":
+    with ThreadPool(1) as pool:
+        said = pool.apply(answer, ["text"])
+    loaded = len(models)

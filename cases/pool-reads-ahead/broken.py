@@ -6,9 +6,13 @@ import numpy as np
 count, size, all_made = 12, 8 << 20, Event()
 
 
-def images():
+def image(n):
+    return np.full(size // 8, n, float)
+
+
+def inputs():
     for n in range(count):
-        yield np.full(size // 8, n, float)
+        yield image(n)
     all_made.set()
 
 
@@ -18,5 +22,4 @@ def mean(image):
 
 
 with ThreadPool(2) as pool:
-    for value in pool.imap(mean, images()):
-        print(value)
+    means = list(pool.imap(mean, inputs()))

@@ -1,25 +1,25 @@
 from multiprocessing.pool import ThreadPool
-from threading import Event, Semaphore
+from threading import Event
 
 import numpy as np
 
 count, size, all_made = 12, 8 << 20, Event()
-room = Semaphore(4)
 
 
-def images():
+def image(n):
+    return np.full(size // 8, n, float)
+
+
+def inputs():
     for n in range(count):
-        room.acquire()
-        yield np.full(size // 8, n, float)
+        yield n
     all_made.set()
 
 
-def mean(image):
+def mean(n):
     all_made.wait(0.2)  # work
-    return float(image.mean())
+    return float(image(n).mean())
 
 
 with ThreadPool(2) as pool:
-    for value in pool.imap(mean, images()):
-        print(value)
-        room.release()
+    means = list(pool.imap(mean, inputs()))
