@@ -1,7 +1,7 @@
 """The casebook's page: ways from what one sees to a case, and the cases with what was recorded of them."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 from typing import Any
@@ -9,13 +9,14 @@ from typing import Any
 from nbformat.v4 import new_markdown_cell
 
 from ..casebook import files
-from ..casebook.run import as_recorded
-from ..measure import Recording
+from ..casebook.run import as_recorded, asserted
 from ..show import curves
+from ..units import in_words
 from .contents import Section
 from .lesson import Lesson, markdown
 
-DRAWN = re.compile(r"\.(peak|left)\b")  # who asserts this can be seen in the curves
+DRAWN = re.compile(r"\.(peak|left)\b")  # can be seen in the curves
+SEEN = re.compile(r"(peak|left|ended|error)\b")  # … or in how the run ended
 
 
 def casebook_page(cases: Iterable[files.Case], lessons: Sequence[Lesson]) -> dict[str, Any]:
@@ -51,14 +52,21 @@ def _issue(at: str) -> str:
 
 
 def _measured(case: files.Case) -> str:
-    """What both programs did on the machine that recorded them: as curves, or in words."""
+    """What both programs did on the machine that recorded them: as curves, and in words what these don't show."""
     runs = as_recorded(case)
-    if any(map(DRAWN.search, case.asserts)):
-        return curves(runs, stays=True)._repr_html_()
-    said = "; ".join(f"{kind}: {escape(ending(run))}" for kind, run in runs.items())
-    return f"<p>Measured: {said.rstrip('.')}.</p>"
+    drawn = curves(runs, stays=True)._repr_html_() if any(map(DRAWN.search, case.asserts)) else ""
+    found = {kind: asserted(case, run) for kind, run in runs.items()}
+    broken, cured = found.values()
+    apart = [path for path in broken if not SEEN.match(path) and broken[path] != cured.get(path)]
+    if drawn and not apart:
+        return drawn
+    said = {
+        kind: ", ".join([runs[kind].ending, *(f"{path} = {value(path, of[path])}" for path in apart if path in of)])
+        for kind, of in found.items()
+    }
+    words = "; ".join(f"{kind}: {text}" for kind, text in said.items())
+    return f"{drawn}<p>Measured: {escape(words).rstrip('.')}.</p>"
 
 
-def ending(run: Recording) -> str:
-    values: Mapping[str, Any] = run.value or {}
-    return ", ".join([run.ending, *(f"{name} = {value!r}" for name, value in sorted(values.items()))])
+def value(path: str, found: Any) -> str:
+    return in_words(found, "bytes") if path.startswith("io.") and path.endswith("bytes") else repr(found)
