@@ -15,7 +15,8 @@ from helpers.measure import NotMeasuredHere
 THIS = "{}.{}".format(*sys.version_info)
 CASES = [
     "loop alone", "a function", "a function, annotated", "a method, 1 type", "a method, 2 types", "a method, 64 types",
-    "getattr", "dict of functions", "singledispatch", "isinstance, runtime protocol",
+    "getattr", "dict of functions, 1 type", "dict of functions, 64 types", "singledispatch",
+    "isinstance, runtime protocol", "isinstance, the answer is no",
 ]  # fmt: skip
 
 

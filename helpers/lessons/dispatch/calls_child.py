@@ -9,7 +9,7 @@ import timeit
 from functools import singledispatch
 from typing import Protocol, runtime_checkable
 
-LOCAL = ("things", "plain", "hinted", "table", "chosen", "Runtime")  # what a loop uses, as its own names
+LOCAL = ("things", "plain", "hinted", "table", "chosen", "Runtime", "Absent")  # what a loop uses, as its own names
 CASES = {  # name: what the loop does with each x, and how many types there are
     "loop alone": ("pass", 1),
     "a function": ("plain(x)", 1),
@@ -18,9 +18,11 @@ CASES = {  # name: what the loop does with each x, and how many types there are
     "a method, 2 types": ("x.infer()", 2),
     "a method, 64 types": ("x.infer()", 64),
     "getattr": ("getattr(x, 'infer')()", 1),
-    "dict of functions": ("table[type(x)](x)", 1),
+    "dict of functions, 1 type": ("table[type(x)](x)", 1),
+    "dict of functions, 64 types": ("table[type(x)](x)", 64),
     "singledispatch": ("chosen(x)", 1),
     "isinstance, runtime protocol": ("isinstance(x, Runtime)", 1),
+    "isinstance, the answer is no": ("isinstance(x, Absent)", 1),
 }
 THINGS, MIXED = 1024, 4096  # objects in a pass; so many in a mix that the processor can't learn their order
 SHARES = range(0, 101, 10)  # per cent of the second type
@@ -31,6 +33,11 @@ SHORT, TIMES = 0.002, 4  # seconds a measurement, so short that some aren't inte
 @runtime_checkable
 class Runtime(Protocol):
     def infer(self): ...
+
+
+@runtime_checkable
+class Absent(Protocol):
+    def absent(self): ...
 
 
 def backend() -> type:
@@ -56,7 +63,7 @@ def chosen(x: object) -> None:
 def prepared(body: str, types: int):
     kinds = [backend() for _ in range(types)]
     for kind in kinds:
-        chosen.register(kind, plain)
+        chosen.register(kind, kind.infer)  # as in the table below: a function of its own, or nothing is dispatched
     things = [kinds[i % types]() for i in range(THINGS)]
     random.Random(0).shuffle(things)  # or the processor learns the order of the types
     return timed(body, things, kinds)
@@ -72,7 +79,7 @@ def mixed(share: int, order: str):
 
 def timed(body: str, things: list, kinds: list):
     """How many things, and a function: passes -> seconds for so many passes over them, in a fresh code object."""
-    names = {"things": things, "table": dict.fromkeys(kinds, plain)}
+    names = {"things": things, "table": {kind: kind.infer for kind in kinds}}
     setup = "; ".join(f"{name} = given[{name!r}]" for name in LOCAL)
     return len(things), timeit.Timer(f"for x in things: {body}", setup, globals={"given": globals() | names}).timeit
 
