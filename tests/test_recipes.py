@@ -1,4 +1,5 @@
-"""The shell lines that lesson 11 tells you to type do what it says, also when they are typed twice, too early or four times at once."""
+"""The shell lines that lesson 11 tells you to type do what it says, also when they are typed twice, too early or four
+times at once."""
 
 import json
 import os
