@@ -47,6 +47,11 @@ def backend() -> type:
     return type("Backend", (), {"infer": names["infer"]})
 
 
+def functions(kinds: list) -> dict:
+    """Each type's own function: if all had the same one, the call would stay specialised."""
+    return {kind: kind.infer for kind in kinds}
+
+
 def plain(x):  # not annotated, unlike `hinted`
     pass
 
@@ -62,8 +67,8 @@ def chosen(x: object) -> None:
 
 def prepared(body: str, types: int):
     kinds = [backend() for _ in range(types)]
-    for kind in kinds:
-        chosen.register(kind, kind.infer)  # as in the table below: a function of its own, or nothing is dispatched
+    for kind, function in functions(kinds).items():
+        chosen.register(kind, function)
     things = [kinds[i % types]() for i in range(THINGS)]
     random.Random(0).shuffle(things)  # or the processor learns the order of the types
     return timed(body, things, kinds)
@@ -79,7 +84,7 @@ def mixed(share: int, order: str):
 
 def timed(body: str, things: list, kinds: list):
     """How many things, and a function: passes -> seconds for so many passes over them, in a fresh code object."""
-    names = {"things": things, "table": {kind: kind.infer for kind in kinds}}
+    names = {"things": things, "table": functions(kinds)}
     setup = "; ".join(f"{name} = given[{name!r}]" for name in LOCAL)
     return len(things), timeit.Timer(f"for x in things: {body}", setup, globals={"given": globals() | names}).timeit
 
