@@ -10,12 +10,14 @@ from statistics import median
 import pytest
 
 from helpers.lessons.dispatch.calls import VERSIONS, call_costs, costs_by_version, mix_costs
+from helpers.lessons.dispatch.calls_child import backend, functions
 from helpers.measure import NotMeasuredHere
 
 THIS = "{}.{}".format(*sys.version_info)
 CASES = [
     "loop alone", "a function", "a function, annotated", "a method, 1 type", "a method, 2 types", "a method, 64 types",
-    "getattr", "dict of functions", "singledispatch", "isinstance, runtime protocol",
+    "getattr", "dict of functions, 1 type", "dict of functions, 64 types", "singledispatch",
+    "isinstance, runtime protocol", "isinstance, the answer is no",
 ]  # fmt: skip
 
 
@@ -28,6 +30,12 @@ def test_what_calls_cost(monkeypatch: pytest.MonkeyPatch):
     assert costs["isinstance, runtime protocol"] > 2 * costs["a method, 1 type"]
     assert costs["a function, annotated"] < 1.5 * costs["a function"]
     assert costs["a method, 2 types"] > costs["loop alone"] < costs["a function"]
+    assert costs["isinstance, the answer is no"] > 1.3 * costs["isinstance, runtime protocol"]
+
+
+def test_a_table_has_a_function_for_each_type():
+    table = functions([backend() for _ in range(64)])
+    assert len({id(function.__code__) for function in table.values()}) == 64
 
 
 @pytest.mark.skipif(os.name == "nt", reason="shell scripts stand in for Pythons")

@@ -1,4 +1,5 @@
-"""The shell lines that lesson 11 tells you to type do what it says, also when they are typed twice or too early."""
+"""The shell lines that lesson 11 tells you to type do what it says, also when they are typed twice, too early or four
+times at once."""
 
 import json
 import os
@@ -11,6 +12,7 @@ import pytest
 from tables import each_of
 
 from helpers.folders import NOTEBOOKS
+from helpers.units import MiB
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the lines are typed in a shell")
 
@@ -41,3 +43,19 @@ def test_no_order_of_the_lines_cuts_a_served_file_or_loses_the_kept_one(typed: l
             for file, text in readers:
                 file.seek(0)
                 assert file.read() == text, f"{step}: it changed a file that was being served"
+
+
+@each_of("step", "publish", "go back")
+def test_four_at_once_each_serve_a_whole_file(step: str, tmp_path: Path):
+    """A job that takes longer than the time to the next one overlaps with it."""
+    m, kept, new = (tmp_path / name for name in ("m", "m.v3", "new"))
+    m.write_text("the old one")
+    for source in (kept, new):
+        source.write_bytes(os.urandom(16 * MiB))
+    jobs = [subprocess.Popen(LINES[step], shell=True, cwd=tmp_path) for _ in range(4)]
+    seen = set()
+    while any(job.poll() is None for job in jobs):
+        seen.add(m.stat().st_size)
+    assert [job.returncode for job in jobs] == [0] * 4
+    assert seen <= {len("the old one"), 16 * MiB}
+    assert m.read_bytes() == (kept if step == "go back" else new).read_bytes()

@@ -103,6 +103,7 @@ def test_dynamic_dispatch_takes_two_words_and_a_table(made):
     assert list(figures["infer(10)"].values()) == [30, 30, 31, 31]  # called by name, and by hand through the table
     assert costs["static (inlined)"] < min(costs["Box<dyn> (shuffled)"], costs["enum (shuffled)"])
     assert costs["static (inlined)"] < costs["static (not inlined)"]
+    assert costs["static (inlined)"] < costs["function pointer"] < costs["Box<dyn> (shuffled)"]
 
 
 def test_a_yoke_moves_without_its_bytes_and_frees_them_at_the_last_drop(made):

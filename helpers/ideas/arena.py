@@ -127,7 +127,8 @@ class Arena(Closing):
                 raise ValueError("it holds pointers, and they lead nowhere")
             if not dtype.itemsize or min(shape, default=0) < 0:  # for numpy, -1 means as many as fit
                 raise ValueError(f"{dtype} of shape {shape} has no size")
-            return np.ndarray(shape, dtype, lent, begin, order="F" if by_column else "C")  # numpy checks the size
+            # counted all the same: see carts.counted. numpy checks the size
+            return np.ndarray(shape, dtype, lent, begin, order="F" if by_column else "C")
         except Exception as error:  # numpy has many ways to complain about bytes that nobody wrote
             raise SnapshotError(f"{self.path} has no array at offset {offset}: {error}") from None
 

@@ -105,7 +105,7 @@ class TensorFile(Tensors):
         _, dtype_name, shape, begin, end = entry
         if (dtype := dtype_of(dtype_name)) is None:
             dtype, shape = np.dtype(np.uint8), (end - begin,)
-        view = np.ndarray(shape, dtype, mapped, begin)
+        view = np.ndarray(shape, dtype, mapped, begin)  # counted all the same: see carts.counted
         if begin % dtype.itemsize and begin < end:
             if name not in self._copies:
                 self._copies.setdefault(name, Cow.owned(view.copy()))  # of two threads the first wins

@@ -7,7 +7,7 @@ A file is 8 bytes, the length N of the header (unsigned, little-endian); N bytes
 Offsets count from the start of the data. Anybody may have written the header, so the reader trusts nothing in it
 unchecked: no number from it locates a byte or sizes an allocation before a rule has bounded that number.
 
-Format: https://github.com/huggingface/safetensors. The rules and their order are the reference implementation's, but
+Format: https://github.com/safetensors/safetensors. The rules and their order are the reference implementation's, but
 this reader is stricter. The format's description forbids some things that the reference lets pass and this reader
 doesn't: white space before the "{", a duplicate name, undefined fields (they might change what the bytes mean), null
 for "__metadata__", and lists or objects in the wrong place. It also refuses shapes that no numpy array can have: more

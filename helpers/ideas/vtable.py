@@ -40,9 +40,15 @@ class Affine(ctypes.Structure):
 
 
 class VTable(ctypes.Structure):
-    """What you can do with a value of one type, and how many bytes it takes: all that run time knows of the type."""
+    """What you can do with a value of one type, and how many bytes it takes:
+    all that run time knows of the type."""
 
-    _fields_ = (("drop", DROP), ("size", ctypes.c_size_t), ("align", ctypes.c_size_t), ("infer", INFER))
+    _fields_ = (
+        ("drop", DROP),
+        ("size", ctypes.c_size_t),
+        ("align", ctypes.c_size_t),
+        ("infer", INFER),
+    )
 
 
 class FatPointer(ctypes.Structure):

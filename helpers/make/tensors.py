@@ -2,7 +2,7 @@
 
 The format: 8 bytes with the length of the header (unsigned, little-endian), the header (JSON in UTF-8), the data.
 Tensors are in the reference writer's order (largest items first, then by name), and spaces pad the header to a multiple
-of 8 (https://github.com/huggingface/safetensors). Values depend on the seed, the tensor's name and the position, so a
+of 8 (https://github.com/safetensors/safetensors). Values depend on the seed, the tensor's name and the position, so a
 model has the same values in one file and in shards. They're written as they're made."""
 
 import json

@@ -86,7 +86,7 @@ def digits_in(view: memoryview) -> Digits:
         if entry.begin % 4:
             reason = f"{name} begins at byte {entry.begin}, no multiple of 4: it can't be borrowed"
             raise Refused(422, reason, "aligned")
-        arrays.append(np.ndarray(shape, "<f4", view, entry.begin))
+        arrays.append(np.frombuffer(view[entry.begin : entry.end], "<f4").reshape(shape))  # counted (lesson 07)
     return Digits(*arrays)
 
 

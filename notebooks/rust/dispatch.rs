@@ -69,13 +69,17 @@ fn vtable(section: &str, backend: &dyn Backend) {
     println!("{section}\tinfer\t{:#x}", words[3]);
 }
 
+// part: function pointer
+/// A function that is known only while the program runs, and no table.
+type Infer = fn(&Scale, f64) -> f64;
+
 // part: by hand
 /// `backend.infer(x)` as the compiler makes it: call what stands in the fourth word.
 fn by_hand(backend: &dyn Backend, x: f64) -> f64 {
-    type Infer = fn(*const usize, f64) -> f64; // it takes the value's address, and x
+    type Code = fn(*const usize, f64) -> f64; // it takes the value's address, and x
     // SAFETY: two words, as above; the second points at four, and the last is infer.
     let [value, table]: [*const usize; 2] = unsafe { transmute(backend) };
-    let infer = unsafe { *table.add(3).cast::<Infer>() };
+    let infer = unsafe { *table.add(3).cast::<Code>() };
     infer(value, x)
 }
 
@@ -137,6 +141,8 @@ fn main() {
     ns("static (inlined)", scales(), Scale::infer);
     ns("static (not inlined)", scales(), far);
     let lent = scales();
+    let pairs = lent.iter().map(|one| (one, Scale::infer as Infer)).collect();
+    ns("function pointer", pairs, |(one, infer), x| infer(one, x));
     let lent = lent.iter().map(|one| one as &dyn Backend).collect();
     ns("&dyn", lent, |one, x| one.infer(x));
     ns("Box<dyn> (one type)", boxes(&[0; N]), through_box);

@@ -209,7 +209,8 @@ def safe(told: dict, folder: Path, before: bytes) -> None:
         why = (
             "you mapped a file that has a length but no room on the disk yet. If the disk is full, writing to the "
             "mapping raises nothing: it kills the process (SIGBUS), and your `finally` never runs. "
-            "`write` asks as it goes. `os.posix_fallocate` asks first, but on Btrfs a mapping can't rely on the answer."
+            "`write` asks as it goes. `os.posix_fallocate` asks first, but on Btrfs or ZFS a mapping "
+            "can't rely on the answer."
         )
         raise NotYet("no-room-asked-for", why)
     for name, what in FAILURES.items():

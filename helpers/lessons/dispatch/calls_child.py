@@ -9,7 +9,7 @@ import timeit
 from functools import singledispatch
 from typing import Protocol, runtime_checkable
 
-LOCAL = ("things", "plain", "hinted", "table", "chosen", "Runtime")  # what a loop uses, as its own names
+LOCAL = ("things", "plain", "hinted", "table", "chosen", "Runtime", "Absent")  # what a loop uses, as its own names
 CASES = {  # name: what the loop does with each x, and how many types there are
     "loop alone": ("pass", 1),
     "a function": ("plain(x)", 1),
@@ -18,9 +18,11 @@ CASES = {  # name: what the loop does with each x, and how many types there are
     "a method, 2 types": ("x.infer()", 2),
     "a method, 64 types": ("x.infer()", 64),
     "getattr": ("getattr(x, 'infer')()", 1),
-    "dict of functions": ("table[type(x)](x)", 1),
+    "dict of functions, 1 type": ("table[type(x)](x)", 1),
+    "dict of functions, 64 types": ("table[type(x)](x)", 64),
     "singledispatch": ("chosen(x)", 1),
     "isinstance, runtime protocol": ("isinstance(x, Runtime)", 1),
+    "isinstance, the answer is no": ("isinstance(x, Absent)", 1),
 }
 THINGS, MIXED = 1024, 4096  # objects in a pass; so many in a mix that the processor can't learn their order
 SHARES = range(0, 101, 10)  # per cent of the second type
@@ -33,11 +35,21 @@ class Runtime(Protocol):
     def infer(self): ...
 
 
+@runtime_checkable
+class Absent(Protocol):
+    def absent(self): ...
+
+
 def backend() -> type:
     """A new type, with a method compiled for it alone: one code object for all types would keep calls specialised."""
     names: dict = {}
     exec("def infer(self): pass", names)
     return type("Backend", (), {"infer": names["infer"]})
+
+
+def functions(kinds: list) -> dict:
+    """Each type's own function: if all had the same one, the call would stay specialised."""
+    return {kind: kind.infer for kind in kinds}
 
 
 def plain(x):  # not annotated, unlike `hinted`
@@ -55,8 +67,8 @@ def chosen(x: object) -> None:
 
 def prepared(body: str, types: int):
     kinds = [backend() for _ in range(types)]
-    for kind in kinds:
-        chosen.register(kind, plain)
+    for kind, function in functions(kinds).items():
+        chosen.register(kind, function)
     things = [kinds[i % types]() for i in range(THINGS)]
     random.Random(0).shuffle(things)  # or the processor learns the order of the types
     return timed(body, things, kinds)
@@ -72,7 +84,7 @@ def mixed(share: int, order: str):
 
 def timed(body: str, things: list, kinds: list):
     """How many things, and a function: passes -> seconds for so many passes over them, in a fresh code object."""
-    names = {"things": things, "table": dict.fromkeys(kinds, plain)}
+    names = {"things": things, "table": functions(kinds)}
     setup = "; ".join(f"{name} = given[{name!r}]" for name in LOCAL)
     return len(things), timeit.Timer(f"for x in things: {body}", setup, globals={"given": globals() | names}).timeit
 
