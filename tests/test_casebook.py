@@ -36,8 +36,13 @@ def test_what_is_recorded_tells_them_apart_too(name: str):
 def test_only_a_broken_run_looks_like_a_case(name: str):
     runs = as_recorded(ALL[name])
     assert runs["cured"].ended == "raised" or not hints.looks_like(runs["cured"])  # some cures are an exception
-    sure = bool(ALL[name].looks) or hints.says(ALL[name], runs["broken"])
-    assert sure == (name in [one.name for one in hints.looks_like(runs["broken"])])
+    said = hints.says(ALL[name], runs["broken"]) > 0
+    assert said == (name in [one.name for one in hints.looks_like(runs["broken"])])
+
+
+def test_the_longest_message_comes_first():
+    named = [one.name for one in hints.looks_like(as_recorded(ALL["file-is-locked"])["broken"])]
+    assert named[0] == "file-is-locked" and "no-more-processes" not in named[:1]
 
 
 def test_a_run_that_is_done_again_has_an_empty_folder(monkeypatch: pytest.MonkeyPatch):

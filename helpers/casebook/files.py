@@ -20,15 +20,15 @@ SECTIONS = ("Symptom", "Look", "Cause", "Cure", "Not this")
 MOST_LINES = 25
 NEEDED: dict[str, type] = {"title": str, "see": list, "reports": dict}  # the types of the keys that every case has
 LISTS = ("says", "libraries", "systems", "lessons", "asserts")
-FRONT = NEEDED | dict.fromkeys(LISTS, list) | {"looks": str, "timeout": int, "not_run": str}
+FRONT = NEEDED | dict.fromkeys(LISTS, list) | {"timeout": int, "not_run": str}
 SYSTEMS = ("linux", "macos", "windows")
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
     """One case. `sections`: Markdown by its heading. `asserts`: expressions that hold for the two programs, and don't
-    with the two exchanged. `looks`: one about a `run` that holds for broken, and for no cured program of the book.
-    `reports`: what each address is cited for. `not_run`: why it has no programs; "" if it has."""
+    with the two exchanged. `reports`: what each address is cited for. `not_run`: why it has no programs; "" if it
+    has."""
 
     folder: Path
     title: str
@@ -40,7 +40,6 @@ class Case:
     systems: list[str] = field(default_factory=lambda: list(SYSTEMS))
     lessons: list[str] = field(default_factory=list)
     asserts: list[str] = field(default_factory=list)
-    looks: str = ""
     timeout: int = 20
     not_run: str = ""
 
@@ -127,11 +126,11 @@ def _fault(front: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[str, str
         return "systems", f"wanted: some of {', '.join(SYSTEMS)}"
     if ("asserts" in front) == ("not_run" in front):
         return "asserts", "wanted: expressions about broken and cured; or not_run, which says why there are no programs"
-    for key, text in [*(("asserts", text) for text in front.get("asserts", ())), ("looks", front.get("looks", "run"))]:
+    for text in front.get("asserts", ()):
         try:
             ast.parse(text, mode="eval")
         except SyntaxError as error:
-            return key, f"{text!r} is no expression: {error.msg}"
+            return "asserts", f"{text!r} is no expression: {error.msg}"
     return None
 
 
