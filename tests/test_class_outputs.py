@@ -398,7 +398,7 @@ def test_votes_stand_in_the_lessons_order_the_newest_class_first_and_beside_othe
     days = [[" ".join(line.get_text().split()) for line in one.select("li")] for one in page.select(".classes")]
     right = "Right: 0 % of 5, then 100 % of 5."
     one = [f"2025-11-27: {right}"]
-    both = [f"2026-11-27: {right}", f"2025-11-27: {right} Their votes ? ({choices[0]}, 2025-11-27)"]
+    both = [f"2026-11-27: {right}", f"2025-11-27: {right}Their votes? ({choices[0]}, 2025-11-27)"]
     assert days == [both, *[one] * (len(choices) - 1)]
     shown = [re.search(r"\((\S+),", one.get_text())[1] for one in page.select("figcaption") if "2025" in one.get_text()]
     assert shown == choices and len(choices) > 1
@@ -457,7 +457,7 @@ def test_the_axis_holds_everybody():
 def test_numbers_that_were_predicted_are_a_spread():
     answers = [1, 2, 3, 4, 400, 10**400, "seven", None, -1, True, float("nan"), {"x": 3}]
     (shown,), _ = charts.pictures(question(unit="MiB", measured=12.0), given("42.x", answers))
-    assert "6 predictions, median 3.5, half of them from 2.25 to 301; measured 12." in shown.alt
+    assert "6 predictions, median 3.5, half of them from 2.25 to 301; measured 12; 2 over 96." in shown.alt
     assert shown.caption == "How many? (42.x)"
 
 

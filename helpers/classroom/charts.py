@@ -164,10 +164,11 @@ def _spread(
     every = [numbers for of in votes for numbers in of]
     top, step = _axis(every, [*measured.values()], question.most)
     edges = np.linspace(-step / 2, top + step / 2, round(top / step) + 2)
+    end = edges[-1]
     ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(0, top)
-    labels = {tick: digits(tick) for tick in ticks if 0 <= tick <= edges[-1]}
-    if max(map(max, every)) > edges[-1]:
-        labels = {tick: label for tick, label in labels.items() if tick < top - 2 * step}
+    labels = {tick: digits(tick) for tick in ticks if 0 <= tick <= end}
+    if max(map(max, every)) > end:
+        labels = {tick: label for tick, label in labels.items() if tick < top - 3 * step}
         labels[top + 2.5 * step] = f"over {digits(top)}"
         edges = np.append(edges, [top + 1.5 * step, top + 3.5 * step])
     fig, ax, tall = _rows(answers, HILL if max(map(len, votes)) == 1 else 1.5 * HILL, SCALE)
@@ -178,7 +179,9 @@ def _spread(
     for row, (name, of) in enumerate(zip(answers, votes, strict=True)):
         ground = row + tall / 2
         ax.axhline(ground, color="#9a9a9a", linewidth=0.7)
-        counted = [np.histogram(np.minimum(numbers, edges[-1]), edges)[0] for numbers in of]
+        counted = [
+            np.histogram([edges[-1] if number > end else number for number in numbers], edges)[0] for numbers in of
+        ]
         highest = max(1, *(counts.max() for counts in counted))
         for counts, style in zip(counted, (PREDICTED, {"fill": True, "zorder": 0.9, **AGAIN}), strict=False):
             hills = np.where(counts, ground - tall * counts / highest, np.nan)
@@ -196,7 +199,7 @@ def _spread(
             ax.plot((measured[name],) * 2, (ground - 1.1 * tall, ground), solid_capstyle="butt", **MEASURED)
             lines.append(f"measured {in_unit(measured[name], unit)}")
             text += f"; measured {digits(measured[name])}"
-        if beyond := max(sum(number > edges[-1] for number in numbers) for numbers in of):
+        if beyond := max(sum(number > end for number in numbers) for numbers in of):
             text += f"; {beyond} over {digits(top)}"
         ax.text(1.02, row, "\n".join(lines), transform=ax.get_yaxis_transform(), va="center", linespacing=1.35)
         texts.append(text)

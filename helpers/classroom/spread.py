@@ -85,7 +85,7 @@ def corrected(asked: Question, pairs: Pairs) -> str:
         others = [after for before, after in both if before is was]
         if others:
             now = "right" if became else "wrong"
-            sentences.append(f"Of {len(others)} who were {word}, {others.count(became)} changed to {now}.")
+            sentences.append(f"Of {len(others)} who were {word}, {others.count(became) or 'none'} changed to {now}.")
     return " ".join(sentences)
 
 

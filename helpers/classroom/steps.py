@@ -39,7 +39,7 @@ STEPS = {
     AGAIN: Step(
         title="Second vote",
         button="Talk and vote again",
-        prompt="Find somebody with another answer, and convince each other. Then vote again, also for the same answer.",
+        prompt="Find somebody with another answer, and convince each other. Then vote again, even for the same answer.",
         vote=2,
         is_open=True,
         drawn=0,

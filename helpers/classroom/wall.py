@@ -206,7 +206,7 @@ class Wall:
         if not step or not joined:
             return f"{joined} {have(joined)} joined"
         if not step.is_open:
-            kept = f", {again} of them again; the others count as before" if 0 < again < answers else ""
+            kept = f", {again} of them again; {answers - again} as before" if 0 < again < answers else ""
             return f"{answers} of {joined} {have(answers)} answered{kept}"
         missing = ballots.missing(key, step.vote)
         if not missing:
