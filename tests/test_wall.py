@@ -138,7 +138,10 @@ def test_the_votes_are_told_in_sentences(box: Ballots):
     assert spread.changed(choice, pairs[2:]) == "5 of 12 changed their answer.", "four are too few to be told"
     corrected = "Of 9 who were wrong, 6 changed to right. Of 5 who were right, 1 changed to wrong."
     assert spread.corrected(choice, pairs) == corrected
+    quiz = [("c", "b")] * 5
+    assert spread.changed(box.known["02.quiz-counter"], quiz).count("”") == 2
     many = replace(box.known["02.three"], measured=PEAKS)
+    assert spread.changed(many, [(PEAKS, PEAKS | {"mmap": 1.0})] * 5) == "5 of 5 changed their answer."
     near = {"slurp": 250.0, "async chunks": 1.4, "mmap": 64.0}
     told = "Right: 0 % of 5 in all numbers (slurp 100 %, async chunks 100 %, mmap 0 %)."
     assert spread.share(many, [near] * 5) == told
@@ -469,6 +472,11 @@ def test_a_question_that_is_asked_in_another_form_still_has_its_page(room: Class
         room.ask("PUT", f"/{room.code}/questions/42.own", asked, Authorization=room.key)
         room.press("ask", question="42.own")
         assert room.ask("POST", f"/{room.code}", "key=42.own&answer=a", Cookie=cookie)[0] == 200
+        for voter in voters(5):
+            room.vote(voter, "a", "42.own")
+        asked = json.dumps({"asked": guess.asked, "measured": 3 if guess.kind == "number" else "a"})
+        room.ask("PUT", f"/{room.code}/questions/42.own", asked, Authorization=room.key)
+        assert room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[0] == 200
 
 
 def test_only_the_key_opens_the_teachers_page_and_no_page_shows_it(room: Class):

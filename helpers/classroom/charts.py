@@ -171,7 +171,7 @@ def _spread(
         labels = {tick: label for tick, label in labels.items() if tick < top - 3 * step}
         labels[top + 2.5 * step] = f"over {digits(top)}"
         edges = np.append(edges, [top + 1.5 * step, top + 3.5 * step])
-    fig, ax, tall = _rows(answers, HILL if max(map(len, votes)) == 1 else 1.5 * HILL, SCALE)
+    fig, ax, tall = _rows(answers, HILL if max(map(len, votes)) == 1 else 1.25 * HILL, SCALE)
     ax.set_xlim(edges[0], edges[-1])
     ax.set_xticks([*labels], labels.values())
     ax.grid(axis="x")

@@ -66,12 +66,14 @@ def _percent(asked: Question, vote: Sequence[Any]) -> int:
 def changed(asked: Question, pairs: Pairs) -> str:
     """For the class, which doesn't know yet what is right: how many changed their answer, and what most of them did."""
     both = [pair for pair in pairs if None not in pair]
-    moved = [f"from “{_told(asked, first)}” to “{_told(asked, second)}”" for first, second in both if first != second]
+    moved = [(first, second) for first, second in both if first != second]
     text = f"{len(moved)} of {len(both)} changed their answer"
     if moved and asked.kind in ("choice", "quiz"):
         commonest, count = Counter(moved).most_common(1)[0]
         if count >= MIN_ANSWERS:
-            text += f", {count} of them {commonest}"
+            names = {name[1] if asked.kind == "quiz" else name: name.rstrip(".") for name in asked.names}
+            first, second = (names.get(answer, answer) for answer in commonest)
+            text += f", {count} of them from “{first}” to “{second}”"
     return f"{text}."
 
 
@@ -87,7 +89,3 @@ def corrected(asked: Question, pairs: Pairs) -> str:
             now = "right" if became else "wrong"
             sentences.append(f"Of {len(others)} who were {word}, {others.count(became) or 'none'} changed to {now}.")
     return " ".join(sentences)
-
-
-def _told(asked: Question, answer: str) -> str:
-    return next((name for name in asked.names if name[1] == answer), answer) if asked.kind == "quiz" else answer

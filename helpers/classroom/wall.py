@@ -55,7 +55,7 @@ from .steps import AGAIN, MEASURED, STEPS
 
 LARGEST = 4 * KiB  # bytes of a body
 MOST_FILES, BACKLOG = 4096, 512
-FLATTEST = 2.6  # times as wide as high
+FORM = 2.4  # of a picture: width by height
 VOTER = re.compile("[0-9a-f]{32}")
 MINUTES = re.compile(r"\d{1,3}(\.\d+)?")
 HOST = re.compile(r"(localhost|[\d.]+)(:\d+)?")  # a host that is no name
@@ -222,7 +222,9 @@ class Wall:
         more = count - last.answers
         complete = more > 0 and step and step.is_open and not ballots.missing(key, step.vote)
         if page != last.step or len(last.pairs) < MIN_ANSWERS or more >= MIN_ANSWERS or complete:
-            self.spread = Spread(page, count, ballots.rounds(key), 2 if again else 1)
+            asked = ballots.known.get(key)  # which may have been asked differently
+            pairs = [(checked(asked, first), checked(asked, second)) for first, second in ballots.rounds(key)]
+            self.spread = Spread(page, count, pairs, 2 if again else 1)
 
     async def state(self, request: Request) -> Response:
         self.admit(request)
@@ -438,9 +440,10 @@ def is_wrong(asked: Question, text: str) -> bool:
 
 
 def on_the_wall(shown: Picture) -> str:
-    """As HTML: narrower than on paper, and not too flat, so that its letters fill the wall."""
+    """As HTML: in the form of the room that a projector has for it, with larger letters than on paper."""
     wide, tall = shown.figure.get_size_inches()
-    shown.figure.set_size_inches(0.8 * wide, max(tall, 0.8 * wide / FLATTEST))
+    wide = max(0.8 * wide, FORM * tall)
+    shown.figure.set_size_inches(wide, wide / FORM)
     return shown._repr_html_()
 
 
