@@ -390,7 +390,7 @@ def test_votes_stand_in_the_lessons_order_the_newest_class_first_and_beside_othe
 
     here, beside = tmp_path / "course" / "01", tmp_path / "course" / "04"
     kept(here, "2025-11-27-01", sorted(choices, reverse=True))
-    kept(beside, "2026-11-27-01-04", choices[:1])
+    kept(beside, "2026-11-27-01-04", choices[-1:])
     kept(tmp_path / "course" / "no grades", "2026-11-28-01", choices)
     (beside / "class.toml").write_text("")
     small(here, HandIn("ada", "01", "f", "d"), answer("01.report"))
@@ -398,8 +398,8 @@ def test_votes_stand_in_the_lessons_order_the_newest_class_first_and_beside_othe
     days = [[" ".join(line.get_text().split()) for line in one.select("li")] for one in page.select(".classes")]
     right = "Right: 0 % of 5, then 100 % of 5."
     one = [f"2025-11-27: {right}"]
-    both = [f"2026-11-27: {right}", f"2025-11-27: {right}Their votes? ({choices[0]}, 2025-11-27)"]
-    assert days == [both, *[one] * (len(choices) - 1)]
+    both = [f"2026-11-27: {right}", f"2025-11-27: {right}Their votes? ({choices[-1]}, 2025-11-27)"]
+    assert days == [*[one] * (len(choices) - 1), both]
     shown = [re.search(r"\((\S+),", one.get_text())[1] for one in page.select("figcaption") if "2025" in one.get_text()]
     assert shown == choices and len(choices) > 1
 
