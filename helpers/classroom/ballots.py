@@ -103,7 +103,8 @@ class Ballots:
 
     def define(self, key: str, asked: dict[str, Any], measured: Any) -> None:
         """What the teacher's notebook asks, and has measured, with sizes in bytes. A lesson's question stays as it is,
-        with its own measurement until there is one here. Refused if it isn't a question."""
+        with its own measurement until there is one here. What was measured for another form of the question is
+        forgotten. Refused if it isn't a question."""
         try:
             question(key, asked).prediction  # noqa: B018
             if measured is not None:
@@ -111,8 +112,9 @@ class Ballots:
         except (TypeError, KeyError, AttributeError, ValueError):
             raise Refused(422, "that isn't a question") from None
         self.all("insert or ignore into questions (key) values (?)", key)
-        change = "update questions set own = ?, measured = coalesce(?, measured) where key = ?"
-        self.all(change, None if key in self.of_lessons else json.dumps(asked), measured, key)
+        own = None if key in self.of_lessons else json.dumps(asked)
+        kept = "coalesce(?, case when own is ? then measured end)"
+        self.all(f"update questions set measured = {kept}, own = ? where key = ?", measured, own, own, key)
 
     def path(self, key: str) -> list[str]:
         """The steps that the question has gone through, to the one where it is; [] if it was never asked."""
@@ -283,12 +285,13 @@ class Ballots:
             write_whole(path.with_suffix(".csv"), table.getvalue())
             write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")  # last: the report reads it
             files = [path, path.with_suffix(".csv")]
-        key = self.about("key")
+        code, key = self.about("code"), self.about("key")
         self.connection.close()
         for path in self.folder.glob(f"{FILE}*"):
             path.unlink()
         self.open()
         self.note("key", key)
+        self.note("ended", code)
         return files
 
     def kept(self) -> list[dict[str, Any]]:

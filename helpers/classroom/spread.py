@@ -29,7 +29,8 @@ def rights(asked: Question, answer: Any) -> dict[str, bool]:
     if asked.kind not in NUMBERS:
         return {"": answer == asked.measured}
     given, came = (one if isinstance(one, dict) else {"": one} for one in (answer, asked.measured))
-    return {name: name in given and near(given[name], number, asked.unit) for name, number in came.items()}
+    numbers = {name: number for name, number in came.items() if isinstance(number, int | float)}
+    return {name: name in given and near(given[name], number, asked.unit) for name, number in numbers.items()}
 
 
 def is_right(asked: Question, answer: Any) -> bool:

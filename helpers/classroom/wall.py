@@ -105,7 +105,10 @@ class Wall:
 
     def admit(self, request: Request) -> None:
         """Refused for another class's code."""
-        if not same(request.path_params["code"].strip("/").upper(), self.ballots.about("code")):
+        code = request.path_params["code"].strip("/").upper()
+        if not same(code, self.ballots.about("code")):
+            if code and same(code, self.ballots.about("ended")):
+                raise Refused(404, "this lesson has ended. Thank you")
             raise Refused(404, "there is no such class, or its lesson has ended")
 
     def voter(self, voter: str) -> str:
@@ -157,8 +160,12 @@ class Wall:
     async def define(self, request: Request) -> Response:
         self.admit(request)
         self.knows(request.headers.get("Authorization", ""))
-        sent = await plain_data(request)
-        self.ballots.define(request.path_params["key"], sent.get("asked"), sent.get("measured"))
+        sent, key = await plain_data(request), request.path_params["key"]
+        before = self.ballots.known.get(key)
+        self.ballots.define(key, sent.get("asked"), sent.get("measured"))
+        if self.ballots.known.get(key) != before:
+            self.spread = Spread()
+            self.renew()
         return JSONResponse({})
 
     def knows(self, key: str) -> None:
@@ -191,12 +198,13 @@ class Wall:
         ballots, key = self.ballots, self.ballots.about("asked")
         (answers, again), (offered, waiting) = ballots.counts(key), ballots.offered()
         page, own, drawn = self.step(), ballots.one("select count(own) from questions"), self.spread.answers
-        clock = ballots.clock()
+        clock, measured = ballots.clock(), ballots.one("select measured from questions where key = ?", key)
+        shown = measured if ballots.phase(key) == MEASURED else ""
         return {
             "joined": ballots.joined, "answers": answers, "again": again, "waiting": waiting, "turnout": self.turnout(),
             "clock": clock and f", {clock}", "question": self.question(), "phone": page, "spread": f"{page} {drawn}",
-            "teacher": f"{page} {offered} {own} {ballots.joined < ballots.seats}",
-            "projector": f"{page} {drawn}" if ballots.drawn(key) else page,
+            "teacher": f"{page} {offered} {own} {ballots.joined < ballots.seats} {measured is None}",
+            "projector": f"{page} {drawn} {shown}" if ballots.drawn(key) else page,
         }  # fmt: skip
 
     def turnout(self) -> str:
