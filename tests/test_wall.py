@@ -33,6 +33,7 @@ from helpers.classroom.wall import LARGEST, advice
 from helpers.folders import NOTEBOOKS, TEACHER
 from helpers.teach import join, predict, quiz, state
 from helpers.teach import wall as students
+from helpers.teach.predict import Prediction
 from helpers.teach.words import paragraphs
 from helpers.units import MiB
 
@@ -473,11 +474,23 @@ def test_a_question_that_is_asked_in_another_form_still_has_its_page(room: Class
         room.ask("PUT", f"/{room.code}/questions/42.own", asked, Authorization=room.key)
         room.press("ask", question="42.own")
         assert room.ask("POST", f"/{room.code}", "key=42.own&answer=a", Cookie=cookie)[0] == 200
-        for voter in voters(5):
-            room.vote(voter, "a", "42.own")
-        asked = json.dumps({"asked": guess.asked, "measured": 3 if guess.kind == "number" else "a"})
+
+
+def test_a_question_may_change_its_form_while_it_is_asked(room: Class):
+    def page(guess: Prediction, **measured: Any) -> str:
+        asked = json.dumps({"asked": guess.asked, **measured})
         room.ask("PUT", f"/{room.code}/questions/42.own", asked, Authorization=room.key)
-        assert room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[0] == 200
+        return room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
+
+    choice, number = predict("42.own", "?", choices=["a", "b"]), predict("42.own", "?")
+    page(choice)
+    room.press("ask", question="42.own")
+    for voter in voters(5):
+        room.vote(voter, "a", "42.own")
+    assert "Right: 100 % of 5." in page(choice, measured="a")
+    assert "Nothing has been measured yet" in page(number)
+    assert "as soon as there are 5 answers" in page(number, measured=3)
+    assert "Right: 100 % of 5." in page(choice, measured="a")
 
 
 def test_only_the_key_opens_the_teachers_page_and_no_page_shows_it(room: Class):

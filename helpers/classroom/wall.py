@@ -269,7 +269,7 @@ class Wall:
         """Of the first vote or of both, as HTML; "" for too few answers. Drawn in a thread, one at a time, and again
         only when it has changed."""
         spread = self.spread
-        made_of = spread.step, spread.answers, votes, str(asked.measured)
+        made_of = spread.step, spread.answers, votes, str(asked)
         async with self.drawing:
             if made_of not in self.drawn:
                 self.drawn = dict([*self.drawn.items()][-1:])
