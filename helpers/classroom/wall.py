@@ -222,8 +222,8 @@ class Wall:
         return f"{missing} of {joined} {have(missing)}n’t answered"
 
     def renew(self) -> None:
-        """Draws the votes of a new step, and then MIN_ANSWERS more at a time or the last ones, so that nobody sees a
-        single one come in."""
+        """Takes the votes of a new step to be drawn, and then MIN_ANSWERS more at a time, so that nobody sees a single
+        one come in; but the teacher, who sees them while the class votes, the last ones, too."""
         ballots, key = self.ballots, self.ballots.about("asked")
         page, last, (answers, again) = self.step(), self.spread, ballots.counts(key)
         step, count = STEPS.get(ballots.phase(key)), answers + again
