@@ -444,11 +444,13 @@ def test_what_looks_at_a_link_hasnt_joined(room: Class):
 
 def test_the_class_can_be_given_another_address_of_the_machine(tmp_path: Path):
     room = Class(tmp_path, "--address", "10.42.0.1")
-    address = f"http://10.42.0.1:{room.port}/{room.code}"
-    assert address in room.ask("GET", f"/{room.code}/projector")[1]
-    form, own = urlencode({"key": "x"}), {"Origin": f"http://10.42.0.1:{room.port}"}
-    assert room.ask("POST", f"/{room.code}", form, **own)[0] == 200
-    room.kill()
+    try:
+        address = f"http://10.42.0.1:{room.port}/{room.code}"
+        assert address in room.ask("GET", f"/{room.code}/projector")[1]
+        form, own = urlencode({"key": "x"}), {"Origin": f"http://10.42.0.1:{room.port}"}
+        assert room.ask("POST", f"/{room.code}", form, **own)[0] == 200
+    finally:
+        room.kill()
     wrong = subprocess.run(Class.command(0, tmp_path, "--address", "10.42.0.1/x?"), capture_output=True, text=True)
     assert wrong.returncode == 2 and "see --address" in wrong.stderr
 
