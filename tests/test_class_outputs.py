@@ -401,6 +401,32 @@ def test_the_report_shows_the_votes_that_a_class_has_kept(tmp_path: Path):
     assert "6 predictions, median 1, " in alts and "then 64; measured 64" in alts
 
 
+def test_votes_stand_in_the_lessons_order_the_newest_class_first_and_beside_other_lessons(tmp_path: Path):
+    """The wall wrote them into the folder of another lesson, which was graded into, too."""
+    choices = [one.key for one in lessons.lesson("01").questions if one.kind == "choice"]
+
+    def kept(folder: Path, name: str, keys: list[str]) -> None:
+        (folder / "wall").mkdir(parents=True, exist_ok=True)
+        asked = {"question": "?", "kind": "choice", "names": ["a", "b"], "measured": "a"}
+        of = [{"key": key, "asked": asked, "again": True, "votes": [["b", "a"]] * 5} for key in keys]
+        (folder / "wall" / f"{name}.json").write_text(json.dumps(of))
+
+    here, beside = tmp_path / "course" / "01", tmp_path / "course" / "04"
+    kept(here, "2025-11-27-01", sorted(choices, reverse=True))
+    kept(beside, "2026-11-27-01-04", choices[-1:])
+    kept(tmp_path / "course" / "no grades", "2026-11-28-01", choices)
+    (beside / "class.toml").write_text("")
+    small(here, HandIn("ada", "01", "f", "d"), answer("01.report"))
+    page = report(here)
+    days = [[" ".join(line.get_text().split()) for line in one.select("li")] for one in page.select(".classes")]
+    right = "Right: 0 % of 5, then 100 % of 5."
+    one = [f"2025-11-27: {right}"]
+    both = [f"2026-11-27: {right}", f"2025-11-27: {right}Their votes? ({choices[-1]}, 2025-11-27)"]
+    assert days == [*[one] * (len(choices) - 1), both]
+    shown = [re.search(r"\((\S+),", one.get_text())[1] for one in page.select("figcaption") if "2025" in one.get_text()]
+    assert shown == choices and len(choices) > 1
+
+
 def test_the_report_says_what_had_no_sandbox(tmp_path: Path):
     two = [HandIn("ada", "02", "f", "d"), answer("02.chunks", seconds=1), answer("02.hidden", seconds=1, trusted=True)]
     small(tmp_path, *two)
@@ -436,10 +462,25 @@ def question(**more) -> lessons.Lesson:
     return lessons.Lesson("42", "42", (asked,))
 
 
+def test_the_axis_holds_everybody():
+    """What may be answered at most is its end, from the first picture on; without that, a bar holds what is larger."""
+    few, many = question(unit="%", most=100.0), question(unit="MiB")
+    ends = []
+    for measured in (None, 93.0):
+        asked = replace(few.questions[0], measured=measured)
+        ends.append(charts.chart(asked, [5.0] * 17 + [90.0] * 6 + [100.0] * 7).figure.axes[0].get_xlim())
+    assert ends[0] == ends[1] and ends[0][1] > 100
+    (shown,), _ = charts.pictures(many, given("42.x", [1, 1, 1, 2, 2, 2, 3, 1000, 2000]))
+    (ax,) = shown.figure.axes
+    assert "; 2 over 3" in shown.alt and ax.get_xticklabels()[-1].get_text() == "over 3"
+    drawn = [patch.get_path().vertices for patch in ax.patches]
+    assert max(of[:, 0].max() for of in drawn) > ax.get_xticks()[-1]
+
+
 def test_numbers_that_were_predicted_are_a_spread():
     answers = [1, 2, 3, 4, 400, 10**400, "seven", None, -1, True, float("nan"), {"x": 3}]
     (shown,), _ = charts.pictures(question(unit="MiB", measured=12.0), given("42.x", answers))
-    assert "6 predictions, median 3.5, half of them from 2.25 to 301; measured 12." in shown.alt
+    assert "6 predictions, median 3.5, half of them from 2.25 to 301; measured 12; 2 over 96." in shown.alt
     assert shown.caption == "How many? (42.x)"
 
 

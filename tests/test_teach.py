@@ -28,7 +28,7 @@ from helpers.measure.machine import here
 from helpers.publish.execute import kernel
 from helpers.teach import claim, exercise, exercise_files, inside, notebook_files, predict, recorded, state
 from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, first_of, must_be_readable
-from helpers.teach.predict import Prediction, _read
+from helpers.teach.predict import Prediction, amount
 from helpers.teach.recorded import read
 from helpers.teach.words import inline, paragraphs, plain, short
 from helpers.units import GiB, KiB, MiB
@@ -643,12 +643,28 @@ def test_what_is_kept_is_not_lost_by_one_failed_read(a_student: Path, monkeypatc
     assert state.read("some") == {"a": 1, "b": 2}
 
 
-@pytest.mark.parametrize(("text", "number"), [("256", 256), ("1,024", 1024), ("0.5 GiB", 512), (".5", 0.5), ("", None)])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("256", 256),
+        ("1,024", 1024),
+        ("0.5 GiB", 512),
+        (".5", 0.5),
+        ("", None),
+        ("0,5", 0.5),
+        ("1,5", 1.5),
+        ("12,34", 12.34),
+        ("0,125", 0.125),
+        ("0,5GiB", 512),
+        ("1,024.5", 1024.5),
+        ("1 024", 1024),
+    ],
+)
 def test_numbers_as_people_type_them(text: str, number: float | None):
-    assert _read(text, "MiB") == number
+    assert amount(text, "MiB") == number
 
 
-@pytest.mark.parametrize("text", ["0,5", "1,5", "12,34", "many", "1..5", "5 MB"])
+@pytest.mark.parametrize("text", ["1.024,5", "1,5,5", "many", "1..5", "5 MB", ","])
 def test_what_is_typed_and_is_no_number(text: str):
     with pytest.raises(ValueError, match="is not a number of MiB; write"):
-        _read(text, "MiB")
+        amount(text, "MiB")

@@ -4,14 +4,17 @@ import json
 import os
 import re
 import secrets
+import shutil
 import socket
 import sqlite3
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from dataclasses import replace
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -22,13 +25,15 @@ import pytest
 from serving import raw, until
 from walls import Class, size_of, voters
 
-from helpers.classroom import ballots, charts, lessons
-from helpers.classroom.ballots import AGAIN, ASKED, MEASURED, REVEALED, Ballots, Refused
+from helpers.classroom import ballots, charts, lessons, spread
+from helpers.classroom.ballots import Ballots, Refused
 from helpers.classroom.report import votes
+from helpers.classroom.steps import AGAIN, ASKED, COMPARED, MEASURED, REVEALED, STEPS
 from helpers.classroom.wall import LARGEST, advice
 from helpers.folders import NOTEBOOKS, TEACHER
 from helpers.teach import join, predict, quiz, state
 from helpers.teach import wall as students
+from helpers.teach.predict import Prediction
 from helpers.teach.words import paragraphs
 from helpers.units import MiB
 
@@ -57,7 +62,7 @@ def test_every_kind_of_question_has_two_votes_and_a_measurement(box: Ballots):
         box.move(AGAIN)
         for voter in of[:4]:
             box.vote(key, voter, right, 2)
-        box.move(REVEALED)
+        box.move(COMPARED)
         pairs = box.rounds(key)
         assert box.phase(key) == "compared" and box.counts(key) == (6, 4)
         assert sorted(map(str, pairs)) == sorted([str((wrong, right))] * 4 + [str((wrong, wrong))] * 2)
@@ -72,15 +77,78 @@ def test_until_a_vote_is_drawn_an_answer_is_a_first_one(box: Ballots):
     """And a first vote that is too small for a picture doesn't hide the second."""
     first, late, latest = voters(4), voters(1), voters(2)
     box.ask("04.turned")
-    for phase, of in ((ASKED, first), (REVEALED, late), (REVEALED, latest)):
-        box.move(phase)
-        for voter in of:
-            box.vote("04.turned", voter, 64, 1)
+    for voter in first:
+        box.vote("04.turned", voter, 64, 1)
+    box.move(REVEALED)
+    for voter in late + latest:
+        box.vote("04.turned", voter, 64, 1)
     assert sorted(map(str, box.rounds("04.turned"))) == ["(64.0, 64.0)"] * 5 + ["(None, 64.0)"] * 2
     assert box.counts("04.turned") == (7, 0)  # the last two answered once
     asked, pairs = box.known["04.turned"], [(None, 1.0)] * 3 + [(2.0, 1.0)] * 4
     assert "7 predictions, median 1" in charts.chart(asked, *zip(*pairs, strict=True)).alt
     assert charts.chart(asked, *zip(*pairs[3:], strict=True)) is None
+
+
+def test_no_step_runs_ahead_and_one_step_back_is_possible(box: Ballots):
+    with pytest.raises(Refused, match="doesn't follow"):
+        box.move(AGAIN)
+    box.ask("04.turned")
+    for name, step in STEPS.items():
+        for other in STEPS.keys() - set(step.then):
+            box.walk([name])
+            with pytest.raises(Refused, match="doesn't follow"):
+                box.move(other)
+    box.walk([ASKED])
+    box.back()
+    assert box.phase("04.turned") == ASKED
+    (one,) = voters(1)
+    box.vote("04.turned", one, 1, 1)
+    for step in (AGAIN, COMPARED, MEASURED):
+        box.move(step)
+    box.back()
+    assert box.phase("04.turned") == COMPARED
+    box.vote("04.turned", one, 64, 2)
+    assert box.rounds("04.turned") == [(1, 64)]
+    box.back()
+    assert box.phase("04.turned") == AGAIN and box.rounds("04.turned") == [(1, 64)]
+    box.back()
+    assert box.phase("04.turned") == ASKED and box.rounds("04.turned") == [(64, 64)], "the second vote hasn't begun"
+
+
+def test_what_the_class_has_seen_before_it_talks_stays_in_sight(box: Ballots):
+    box.ask("04.turned")
+    drawn = [box.drawn("04.turned")]
+    for step in (REVEALED, AGAIN, COMPARED, MEASURED):
+        box.move(step)
+        drawn.append(box.drawn("04.turned"))
+    box.ask("01.touch")
+    box.move(AGAIN)
+    assert (drawn, box.drawn("01.touch")) == ([0, 1, 1, 2, 2], 0)
+
+
+def test_the_votes_are_told_in_sentences(box: Ballots):
+    choice = box.known["01.touch"]
+    pairs = [("1 byte", "1 page")] * 6 + [("16 pages", "16 pages")] * 3 + [("1 page", "1 page")] * 4
+    pairs += [("1 page", "1 byte"), (None, "1 page")]
+    first, second = zip(*pairs, strict=True)
+    assert spread.share(choice, first, second) == "Right: 36 % of 14, then 73 % of 15."
+    assert spread.rule(choice, first) == "Worth talking about." and spread.rule(choice, second) == "Go on."
+    assert spread.rule(choice, ["1 byte"] * 9).startswith("Too few")
+    moved = "7 of 14 changed their answer, 6 of them from “1 byte” to “1 page”."
+    assert spread.changed(choice, pairs) == moved
+    assert spread.changed(choice, pairs[2:]) == "5 of 12 changed their answer.", "four are too few to be told"
+    corrected = "Of 9 who were wrong, 6 changed to right. Of 5 who were right, 1 changed to wrong."
+    assert spread.corrected(choice, pairs) == corrected
+    quiz = [("c", "b")] * 5
+    assert spread.changed(box.known["02.quiz-counter"], quiz).count("”") == 2
+    many = replace(box.known["02.three"], measured=PEAKS)
+    assert spread.changed(many, [(PEAKS, PEAKS | {"mmap": 1.0})] * 5) == "5 of 5 changed their answer."
+    near = {"slurp": 250.0, "async chunks": 1.4, "mmap": 64.0}
+    told = "Right: 0 % of 5 in all numbers (slurp 100 %, async chunks 100 %, mmap 0 %)."
+    assert spread.share(many, [near] * 5) == told
+    assert spread.share(many, [near] * 4) == spread.rule(many, [near] * 4) == ""
+    unknown = replace(choice, measured=None)
+    assert spread.share(unknown, first) == spread.rule(unknown, first) == spread.corrected(unknown, pairs) == ""
 
 
 def test_showing_a_question_doesnt_take_its_measurement_away(box: Ballots):
@@ -97,7 +165,7 @@ def test_of_two_answers_the_later_counts_whichever_arrives_first(box: Ballots):
     box.vote("04.turned", one, 64, 20)
     with pytest.raises(Refused, match="a later time"):
         box.vote("04.turned", one, 1, 10)
-    assert box.answer("04.turned", one) == 64
+    assert box.last("04.turned", one) == (1, 64)
     box.vote("04.turned", one, None, 30)
     assert box.rounds("04.turned") == [] and box.counts("04.turned") == (0, 0)
 
@@ -161,8 +229,8 @@ def test_the_end_deletes_all_and_keeps_only_what_the_class_agreed_to(box: Ballot
     assert box.about("code") != code and box.about("key") == key
     (tmp_path / "wall").mkdir()
     (tmp_path / "wall" / kept.name).write_bytes(kept.read_bytes())
-    (shown,) = votes("04", tmp_path)
-    assert "6 predictions" in shown.alt
+    ((shown,),) = votes("04", tmp_path)
+    assert "6 predictions" in shown.picture.alt
     for voter in of:
         box.vote("04.turned", voter, 3, 1)
     assert box.end(keep=False) == [] and len([*tmp_path.glob("*.json")]) == 1
@@ -240,10 +308,76 @@ def test_a_lesson_from_joining_to_its_end(room: Class):
     assert room.press("end", keep="yes") == 303
     assert "Its votes are kept" in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
     assert room.vote(of[0], PEAKS) == 404  # the next class has another code
+    assert "This lesson has ended. Thank you." in room.ask("GET", f"/{room.code}", Accept="text/html")[1]
     room.press("end", keep="no")
     assert "Its votes are deleted." in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
     room.press("ask", question="02.three")
     assert "Its votes" not in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
+
+
+def test_the_teacher_alone_sees_the_spread_while_the_vote_is_open(room: Class):
+    room.press("ask", question="01.touch")
+    of = voters(7)
+
+    def pages() -> list[str]:
+        own = room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
+        return [own, room.ask("GET", f"/{room.code}/projector")[1], room.ask("GET", f"/{room.code}")[1]]
+
+    for voter, choice in zip(of, ("1 page", "1 byte") * 4, strict=False):
+        assert "data:image" not in pages()[0] or voter in of[5:]
+        room.vote(voter, choice, "01.touch")
+    own, projector, phone = pages()
+    assert "Predicted by 7" in own and "Right: 57 % of 7. Worth talking about." in own
+    for text in (projector, phone, json.dumps(room.state())):
+        assert not re.search("data:image|57 %|Right", text)
+    room.press("again")
+    for voter in of[:5]:
+        room.vote(voter, "1 page", "01.touch")
+    own, projector, _ = pages()
+    assert "Right: 57 % of 7, then 86 % of 7. Of 3 who were wrong, 2 changed to right." in own
+    assert "data:image" not in projector and "Find somebody with another answer" in projector
+
+
+def test_both_pages_say_which_vote_is_open_for_how_long_and_who_is_missing(room: Class):
+    one, other = voters(2)
+
+    def lines() -> set[str]:
+        pages = [
+            room.ask("GET", path, Cookie=f"teacher={room.key}")[1] for path in (f"/{room.code}/projector", "/teacher")
+        ]
+        found = [re.sub("<[^>]+>", "", re.search('class="counts">(.+?)</p>', page)[1]) for page in pages]
+        return {re.sub(r"\d:\d\d", "0:00", line) for line in found}
+
+    assert lines() == {"0 have joined."}
+    room.vote(one, "1 page", "01.touch")
+    room.ask("PUT", f"/{room.code}/voters/{other}", "{}")
+    room.press("ask", question="01.touch")
+    assert lines() == {"First vote, open for 0:00. 1 of 2 hasn’t answered."}
+    room.kill()
+    room.start()
+    assert lines() == {"First vote, open for 0:00. 1 of 2 hasn’t answered."}
+    room.press("again")
+    assert lines() == {"Second vote, open for 0:00. 2 of 2 haven’t answered."}
+    room.press("countdown", minutes="2")
+    assert re.fullmatch(", (2:00|1:[0-9]{2}) left", room.state()["clock"])
+    room.press("countdown", minutes="many")
+    room.press("countdown", minutes="0")
+    assert lines() == {"Second vote, time is up. 2 of 2 haven’t answered."}
+    room.vote(one, "1 page", "01.touch")
+    room.press("compared")
+    assert lines() == {"Both votes. 1 of 2 has answered."}
+
+
+def test_a_page_of_an_earlier_step_walks_no_further(room: Class):
+    """Nor does one that was shown before a step back."""
+    room.press("ask", question="01.touch")
+    shown = room.of()
+    room.press("revealed")
+    assert room.press("measured", of=shown) == 303 and "First vote" in room.ask("GET", f"/{room.code}/projector")[1]
+    room.press("back")
+    assert room.of() != shown and room.press("revealed", of=shown) == 303
+    assert "open for" in room.state()["clock"]
+    assert room.press("compared") == 409 and room.press("asked") == 409
 
 
 def test_votes_for_almost_nothing_are_drawn(room: Class):
@@ -263,17 +397,76 @@ def test_a_phone_votes_without_a_kernel_and_hears_what_is_wrong(room: Class):
         form = [("key", key), *(("answer", answer) for answer in answers)]
         return room.ask("POST", f"/{room.code}", urlencode(form), **voter)[1]
 
-    assert "is not a number of MiB" in voted("many", "", "")
+    page = voted("1,5", "many", "64")
+    assert "“many” is not a number of MiB; write 0.5, 256 or 1,024, or 512 KiB" in page
+    assert re.findall(r' value="([^"]*)"( aria-invalid)?', page)[1:] == [
+        ("1,5", ""),
+        ("many", " aria-invalid"),
+        ("64", ""),
+    ]
+    assert voted("<b>", "", "") != voted("1", "many") != "" and "inputmode" not in page
     assert "Give an answer first." in voted("", "", "") and "Give an answer first." in voted()
     assert "at another question" in voted("1", "1", "1", key="02.chunk")
     assert room.state()["answers"] == 0
     assert "slurp 256 MiB, async chunks 1 MiB" in voted("0.25 GiB", "1", "") and room.state()["answers"] == 1
     assert 'value="256"' in room.ask("GET", f"/{room.code}", **voter)[1]
+    assert "It counts. You can change it" in room.ask("GET", f"/{room.code}", **voter)[1]
     room.kill()
     with closing(sqlite3.connect(room.folder / "wall" / "wall.sqlite")) as kept, kept:
         kept.execute("update votes set at = 2 * at")  # as if the clock had been ahead
     room.start()
     assert "slurp 1 MiB" in voted("1", "1", "")
+
+
+def test_a_phone_has_its_answer_beside_what_was_measured(room: Class):
+    voter = {"Cookie": f"voter={secrets.token_hex(16)}"}
+    for key, answer, told in (("04.turned", "16", "You predicted 16 pages; measured 64 pages – 4 times as many."),
+                              ("04.copy-up", "1", "You predicted 1 MiB; measured 16 MiB – 16 times as much."),
+                              ("02.quiz-counter", "a", "Right: (b) ")):  # fmt: skip
+        room.press("ask", question=key)
+        room.ask("POST", f"/{room.code}", urlencode({"key": key, "answer": answer}), **voter)
+        assert told not in room.ask("GET", f"/{room.code}", **voter)[1]
+        room.press("revealed")
+        assert "The spread is on the wall." in room.ask("GET", f"/{room.code}", **voter)[1]
+        room.press("measured")
+        page = room.ask("GET", f"/{room.code}", **voter)[1]
+        assert told in page and "<form" not in page
+        assert "The measurement is on the wall." in room.ask("GET", f"/{room.code}")[1]
+
+
+def test_what_looks_at_a_link_hasnt_joined(room: Class):
+    for _ in range(20):
+        room.ask("GET", f"/{room.code}")
+    assert room.state()["joined"] == 0
+    room.ask("GET", f"/{room.code}/state", Cookie=f"voter={secrets.token_hex(16)}")  # as a phone's page does
+    assert room.state()["joined"] == 1
+
+
+def test_the_class_can_be_given_another_address_of_the_machine(tmp_path: Path):
+    room = Class(tmp_path, "--address", "10.42.0.1")
+    try:
+        address = f"http://10.42.0.1:{room.port}/{room.code}"
+        assert address in room.ask("GET", f"/{room.code}/projector")[1]
+        form, own = urlencode({"key": "x"}), {"Origin": f"http://10.42.0.1:{room.port}"}
+        assert room.ask("POST", f"/{room.code}", form, **own)[0] == 200
+    finally:
+        room.kill()
+    wrong = subprocess.run(Class.command(0, tmp_path, "--address", "10.42.0.1/x?"), capture_output=True, text=True)
+    assert wrong.returncode == 2 and "see --address" in wrong.stderr
+
+
+HOTSPOT = """ip link set lo up; ip link add hotspot type bridge
+ip addr add 10.42.0.1/24 dev hotspot; ip link set hotspot up
+exec "$0" -c 'from helpers.classroom.wall import own_addresses; print(own_addresses())'"""
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="no unshare")
+def test_a_hotspot_that_leads_nowhere_has_an_address():
+    command = ["unshare", "-Urn", "sh", "-c", HOTSPOT, sys.executable]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    if "unshare:" in ended.stderr or "RTNETLINK" in ended.stderr:
+        pytest.skip("no network of one's own here")
+    assert ended.stdout == "['10.42.0.1']\n", ended.stderr
 
 
 def test_a_question_that_is_asked_in_another_form_still_has_its_page(room: Class):
@@ -283,6 +476,23 @@ def test_a_question_that_is_asked_in_another_form_still_has_its_page(room: Class
         room.ask("PUT", f"/{room.code}/questions/42.own", asked, Authorization=room.key)
         room.press("ask", question="42.own")
         assert room.ask("POST", f"/{room.code}", "key=42.own&answer=a", Cookie=cookie)[0] == 200
+
+
+def test_a_question_may_change_its_form_while_it_is_asked(room: Class):
+    def page(guess: Prediction, **measured: Any) -> str:
+        asked = json.dumps({"asked": guess.asked, **measured})
+        room.ask("PUT", f"/{room.code}/questions/42.own", asked, Authorization=room.key)
+        return room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
+
+    choice, number = predict("42.own", "?", choices=["a", "b"]), predict("42.own", "?")
+    page(choice)
+    room.press("ask", question="42.own")
+    for voter in voters(5):
+        room.vote(voter, "a", "42.own")
+    assert "Right: 100 % of 5." in page(choice, measured="a")
+    assert "Nothing has been measured yet" in page(number)
+    assert "as soon as there are 5 answers" in page(number, measured=3)
+    assert "Right: 100 % of 5." in page(choice, measured="a")
 
 
 def test_only_the_key_opens_the_teachers_page_and_no_page_shows_it(room: Class):
@@ -469,6 +679,34 @@ def test_what_is_predicted_is_on_the_wall_once(student: None, room: Class, monke
     assert rows == [("01.touch", voter, '"64 bytes"'), ("02.quiz-counter", voter, '"c"')]
 
 
+def test_a_restarted_kernel_goes_on_as_the_same_voter(student: None, room: Class, monkeypatch: pytest.MonkeyPatch):
+    """For a sitting. Whoever has left, or is the teacher, doesn't come back as a voter."""
+    guess = predict("04.turned", "?", unit="pages")
+
+    def after_a_restart(number: float) -> str:
+        students._joined = None
+        students._status.clear()
+        guess.keep(number)
+        return guess.status
+
+    join(room.address)
+    guess.keep(1)
+    assert after_a_restart(2) == "kept: 2 pages; on the wall, without your name"
+    assert room.state()["joined"] == 1
+    now = time.time()
+    with monkeypatch.context() as later:
+        later.setattr(time, "time", lambda: now + 5 * 3600)
+        assert after_a_restart(3) == "kept: 3 pages"
+    join(room.address, key=room.key)
+    assert after_a_restart(4) == "kept: 4 pages"
+    join(room.address)
+    join()
+    assert after_a_restart(5) == "kept: 5 pages"
+    join(room.address)
+    room.kill()
+    assert after_a_restart(6) == "kept: 6 pages"  # nobody is to wonder at home
+
+
 def test_a_teachers_notebook_measures_and_does_not_vote(student: None, room: Class):
     with pytest.raises(ValueError, match="isn't the key of this wall"):
         join(room.address, key="WRONG")
@@ -485,6 +723,10 @@ def test_a_teachers_notebook_measures_and_does_not_vote(student: None, room: Cla
     room.press("measured")
     assert room.state()["answers"] == 0
     assert "17 pages</strong>, in your teacher&#39;s notebook" in room.ask("GET", f"/{room.code}/projector")[1]
+    shown = room.state()["projector"]
+    guess.beside(18)
+    assert room.state()["projector"] != shown  # so the page shows by itself what came later
+    assert "18 pages</strong>" in room.ask("GET", f"/{room.code}/projector")[1]
 
 
 def test_the_address_in_the_browsers_bar_is_the_classs(student: None, room: Class):

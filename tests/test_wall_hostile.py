@@ -153,7 +153,7 @@ def test_a_picture_shows_no_single_vote_come_in(room: Class):
     for number, voter in enumerate(of[:5] + of):
         room.vote(voter, number, "04.turned")
         if number == 4:
-            [room.press(step) for step in ("revealed", "again", "revealed")]
+            [room.press(step) for step in ("revealed", "again", "compared")]
         seen[re.search('alt=".+?"|$', room.ask("GET", f"/{room.code}/projector")[1])[0]] += 1
     assert [*seen.values()] == [4, 5, 5]
 

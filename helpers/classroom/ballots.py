@@ -17,14 +17,13 @@ from typing import Any
 from ..folders import free, lessons, write_whole
 from .charts import MIN_ANSWERS
 from .lessons import Question, in_unit, lesson, question
+from .steps import ASKED, REVEALED, STEPS
 
 FOLDER, FILE = "wall", "wall.sqlite"  # beside the grades
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is taken for another
 MOST_VOTERS = 1000
 # In a minute: new voters from one address, which a whole school may share; requests of a voter; wrong keys.
 MOST = {"new": 250, "voter": 300, "key": 60}
-# What a question goes through. Answers before `revealed` are first votes, later ones second votes, until `measured`.
-ASKED, REVEALED, AGAIN, COMPARED, MEASURED = "asked", "revealed", "again", "compared", "measured"
 TABLES = """
 create table if not exists about (name primary key, value) without rowid;
 create table if not exists voters (voter primary key) without rowid;
@@ -104,7 +103,8 @@ class Ballots:
 
     def define(self, key: str, asked: dict[str, Any], measured: Any) -> None:
         """What the teacher's notebook asks, and has measured, with sizes in bytes. A lesson's question stays as it is,
-        with its own measurement until there is one here. Refused if it isn't a question."""
+        with its own measurement until there is one here. What was measured for another form of the question is
+        forgotten. Refused if it isn't a question."""
         try:
             question(key, asked).prediction  # noqa: B018
             if measured is not None:
@@ -112,25 +112,62 @@ class Ballots:
         except (TypeError, KeyError, AttributeError, ValueError):
             raise Refused(422, "that isn't a question") from None
         self.all("insert or ignore into questions (key) values (?)", key)
-        change = "update questions set own = ?, measured = coalesce(?, measured) where key = ?"
-        self.all(change, None if key in self.of_lessons else json.dumps(asked), measured, key)
+        own = None if key in self.of_lessons else json.dumps(asked)
+        kept = "coalesce(?, case when own is ? then measured end)"
+        self.all(f"update questions set measured = {kept}, own = ? where key = ?", measured, own, own, key)
+
+    def path(self, key: str) -> list[str]:
+        """The steps that the question has gone through, to the one where it is; [] if it was never asked."""
+        return (self.one("select phase from questions where key = ?", key) or "").split()
 
     def phase(self, key: str) -> str:
-        return self.one("select phase from questions where key = ?", key) or ""
+        """The step where the question is, "" before the first."""
+        return next(reversed(self.path(key)), "")
+
+    def drawn(self, key: str) -> int:
+        """How many of its votes the class sees."""
+        return max((STEPS[step].drawn for step in self.path(key)), default=0)
 
     def move(self, phase: str) -> None:
-        """The question that is asked goes on to this phase. The second picture is one of both votes."""
+        """The question that is asked goes on to this step. Refused if that doesn't follow."""
+        path = self.path(self.about("asked"))
+        if not path or phase not in STEPS[path[-1]].then:
+            raise Refused(409, "that step doesn't follow")
+        self.walk([*path, phase])
+
+    def back(self) -> None:
+        """One step back, if there is one. Where the first vote is open again, what came since is a part of it."""
         key = self.about("asked")
-        second = phase == REVEALED and self.phase(key) in (AGAIN, COMPARED)
-        self.all("update questions set phase = ? where key = ?", COMPARED if second else phase, key)
+        path = self.path(key)[:-1]
+        if path:
+            self.walk(path)
+        if path == [ASKED]:
+            self.all("update or replace votes set round = 1 where key = ? and round = 2", key)
+
+    def walk(self, path: list[str]) -> None:
+        """The question that is asked has now gone through these steps."""
+        self.all("update questions set phase = ? where key = ?", " ".join(path), self.about("asked"))
+        self.note("since", str(time.time()))
+        self.note("until", "")
 
     def ask(self, key: str) -> None:
         """Asks this question; one that was asked before is where it was."""
         if key not in self.known:
             raise Refused(404, f"there is no question {key[:80]!r}")
         self.all("insert or ignore into questions (key) values (?)", key)
-        self.all("update questions set phase = coalesce(phase, ?) where key = ?", ASKED, key)
         self.note("asked", key)
+        self.walk(self.path(key) or [ASKED])
+
+    def countdown(self, minutes: float) -> None:
+        self.note("until", str(time.time() + 60 * minutes))
+
+    def clock(self) -> str:
+        """What the countdown has left, or how long the step has been open."""
+        if until := self.about("until"):
+            left = float(until) - time.time()
+            return f"{minutes(left)} left" if left > 0 else "time is up"
+        step, since = STEPS.get(self.phase(self.about("asked"))), self.about("since")
+        return f"open for {minutes(time.time() - float(since))}" if step and step.is_open and since else ""
 
     def offered(self) -> tuple[str, int]:
         """The question that wasn't asked yet and has the most answers, and how many; ("", 0) if there is none."""
@@ -153,7 +190,7 @@ class Ballots:
         if key := self.about("asked"):
             self.all("delete from votes where key = ?", key)
             self.all("delete from voters where voter not in (select voter from votes)")
-            self.move(ASKED)
+            self.walk([ASKED])
             self.note("taken back", secrets.token_hex(4))
 
     # --- voters and votes ---
@@ -175,12 +212,16 @@ class Ballots:
         """How many voters the door lets in, in all."""
         return int(self.about("seats") or MOST_VOTERS)
 
+    def has_room(self) -> None:
+        """Refused if the door is closed."""
+        if self.joined >= self.seats:
+            raise Refused(503, f"the door is closed: {self.joined} have joined. Ask your teacher to let you in.")
+
     def join(self, voter: str, address: str = "") -> None:
         """`address`: where the voter comes from."""
         if self.one("select 1 from voters where voter = ?", voter):
             return
-        if self.joined >= self.seats:
-            raise Refused(503, f"the door is closed: {self.joined} have joined. Ask your teacher to let you in.")
+        self.has_room()
         self.limit("new", address, self.seats)
         self.all("insert into voters values (?)", voter)
 
@@ -190,7 +231,8 @@ class Ballots:
         asked, phase = self.known.get(key), self.phase(key)
         if asked is None:
             raise Refused(404, "the wall doesn't have this question")
-        if phase == MEASURED:
+        step = STEPS[phase or ASKED]
+        if not step.vote:
             raise Refused(409, "its measurement is shown already")
         if answer is not None:
             answer = checked(asked, answer)
@@ -198,16 +240,21 @@ class Ballots:
                 most = f": at most {asked.most:g}" if asked.most else ""
                 raise Refused(422, f"that doesn't answer the question{most}")
         self.join(voter, address)
-        nothing_shown = phase in ("", ASKED) or (phase == REVEALED and self.counts(key)[0] < MIN_ANSWERS)
-        one = key, voter, 1 if nothing_shown else 2
+        nothing_shown = phase == REVEALED and self.counts(key)[0] < MIN_ANSWERS
+        one = key, voter, 1 if nothing_shown else step.vote
         if self.one("select 1 from votes where key = ? and voter = ? and round = ? and at > ?", *one, at):
             raise Refused(412, "an answer with a later time is kept")
         self.all("insert or replace into votes values (?, ?, ?, ?, ?)", *one, json.dumps(answer), at)
 
-    def answer(self, key: str, voter: str) -> Any:
-        """The voter's last; None if there is none."""
-        text = self.one("select answer from votes where key = ? and voter = ? order by round desc", key, voter)
-        return None if text is None else json.loads(text)
+    def last(self, key: str, voter: str) -> tuple[int, Any]:
+        """The vote that the voter's last answer counts to, and the answer; (0, None) if there is none."""
+        rows = self.all("select round, answer from votes where key = ? and voter = ? order by round desc", key, voter)
+        return next(((number, json.loads(answer)) for number, answer in rows), (0, None))
+
+    def missing(self, key: str, number: int) -> int:
+        """How many of those who have joined have no answer in this vote."""
+        given = "select voter from votes where key = ? and round = ? and answer <> 'null'"
+        return self.one(f"select count(*) from voters where voter not in ({given})", key, number)
 
     def rounds(self, key: str) -> list[tuple[Any, Any]]:
         """Each voter's first and second answer, None where there is none, in no order. Who answered once has changed
@@ -238,12 +285,13 @@ class Ballots:
             write_whole(path.with_suffix(".csv"), table.getvalue())
             write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")  # last: the report reads it
             files = [path, path.with_suffix(".csv")]
-        key = self.about("key")
+        code, key = self.about("code"), self.about("key")
         self.connection.close()
         for path in self.folder.glob(f"{FILE}*"):
             path.unlink()
         self.open()
         self.note("key", key)
+        self.note("ended", code)
         return files
 
     def kept(self) -> list[dict[str, Any]]:
@@ -256,6 +304,11 @@ class Ballots:
                 values["measured"] = self.measured(one.key)[0]
                 found.append({"key": one.key, "asked": values, "again": self.counts(one.key)[1] > 0, "votes": pairs})
         return found
+
+
+def minutes(seconds: float) -> str:
+    """ "1:24" """
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
 def checked(asked: Question, answer: Any) -> Any:

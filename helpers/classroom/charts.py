@@ -148,7 +148,7 @@ def _numbers(question: Question, votes: Sequence[Sequence[Any]], caption: str) -
     enough = {name: by_name[name] for name in names if len(by_name.get(name, [()])[0]) >= MIN_ANSWERS}
     measured = question.measured if isinstance(question.measured, Mapping) else {"": question.measured}
     measured = {name: number for name, number in measured.items() if _is_number(number) and name in enough}
-    return _spread(enough, question.unit, measured, caption) if enough else None
+    return _spread(question, enough, measured, caption) if enough else None
 
 
 def _is_number(value: Any) -> bool:
@@ -156,23 +156,32 @@ def _is_number(value: Any) -> bool:
 
 
 def _spread(
-    answers: Mapping[str, Sequence[Sequence[float]]], unit: str, measured: Mapping[str, float], caption: str
+    question: Question, answers: Mapping[str, Sequence[Sequence[float]]], measured: Mapping[str, float], caption: str
 ) -> Picture:
     """For each name, a histogram of the predicted numbers (0 and up), before a solid one of a second vote; the medians,
-    and the number `measured`."""
-    votes = [list(filter(len, of)) for of in answers.values()]
-    top, step = _axis([numbers for of in votes for numbers in of], [*measured.values()])
-    fig, ax, tall = _rows(answers, HILL if max(map(len, votes)) == 1 else 1.5 * HILL, SCALE)
-    ax.set_xlim(-step / 2, top + step / 2)
-    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    ax.xaxis.set_major_formatter(lambda tick, _: digits(tick))
+    and the number `measured`. What is larger than the axis is a bar of its own, at its end."""
+    votes, unit = [list(filter(len, of)) for of in answers.values()], question.unit
+    every = [numbers for of in votes for numbers in of]
+    top, step = _axis(every, [*measured.values()], question.most)
+    edges = np.linspace(-step / 2, top + step / 2, round(top / step) + 2)
+    end = edges[-1]
+    ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(0, top)
+    labels = {tick: digits(tick) for tick in ticks if 0 <= tick <= end}
+    if max(map(max, every)) > end:
+        labels = {tick: label for tick, label in labels.items() if tick < top - 3 * step}
+        labels[top + 2.5 * step] = f"over {digits(top)}"
+        edges = np.append(edges, [top + 1.5 * step, top + 3.5 * step])
+    fig, ax, tall = _rows(answers, HILL if max(map(len, votes)) == 1 else 1.25 * HILL, SCALE)
+    ax.set_xlim(edges[0], edges[-1])
+    ax.set_xticks([*labels], labels.values())
     ax.grid(axis="x")
     texts = []
     for row, (name, of) in enumerate(zip(answers, votes, strict=True)):
         ground = row + tall / 2
         ax.axhline(ground, color="#9a9a9a", linewidth=0.7)
-        edges = np.linspace(-step / 2, top + step / 2, round(top / step) + 2)
-        counted = [np.histogram(numbers, edges)[0] for numbers in of]
+        counted = [
+            np.histogram([edges[-1] if number > end else number for number in numbers], edges)[0] for numbers in of
+        ]
         highest = max(1, *(counts.max() for counts in counted))
         for counts, style in zip(counted, (PREDICTED, {"fill": True, "zorder": 0.9, **AGAIN}), strict=False):
             hills = np.where(counts, ground - tall * counts / highest, np.nan)
@@ -190,8 +199,8 @@ def _spread(
             ax.plot((measured[name],) * 2, (ground - 1.1 * tall, ground), solid_capstyle="butt", **MEASURED)
             lines.append(f"measured {in_unit(measured[name], unit)}")
             text += f"; measured {digits(measured[name])}"
-        if beyond := max(sum(number > top for number in numbers) for numbers in of):
-            lines.append(f"{beyond} beyond the axis")
+        if beyond := max(sum(number > end for number in numbers) for numbers in of):
+            text += f"; {beyond} over {digits(top)}"
         ax.text(1.02, row, "\n".join(lines), transform=ax.get_yaxis_transform(), va="center", linespacing=1.35)
         texts.append(text)
     second = [len(of[1]) for of in votes if len(of) > 1]
@@ -207,15 +216,16 @@ def _spread(
     return picture(fig, f"The spread of predictions{f' in {unit}' if unit else ''}. {'. '.join(texts)}.", caption)
 
 
-def _axis(answers: Sequence[Sequence[float]], measured: Sequence[float]) -> tuple[float, float]:
-    """Where the axis ends, and the width of a step: 1 if all numbers are whole and few. It reaches what was measured
-    and the largest prediction that isn't an outlier (Tukey's fence), but at most FARTHEST times the largest median."""
+def _axis(answers: Sequence[Sequence[float]], measured: Sequence[float], most: float | None) -> tuple[float, float]:
+    """Where the axis ends, and the width of a step: 1 if all numbers are whole and few. It reaches what was measured,
+    and the most that may be answered or, without that, the largest prediction that isn't an outlier (Tukey's fence),
+    but at most FARTHEST times the largest median."""
     ends, middles = list(measured), list(measured)
     for numbers in answers:
         low, middle, high = np.quantile(numbers, (0.25, 0.5, 0.75))
         ends.append(max(number for number in numbers if number <= high + 1.5 * (high - low)))
         middles.append(middle)
-    top = min(max(ends), FARTHEST * max(middles)) or max(ends) or 1.0
+    top = max(most, *measured, 0.0) if most else min(max(ends), FARTHEST * max(middles)) or max(ends) or 1.0
     whole = all(number == round(number) for numbers in (*answers, measured) for number in numbers)
     return (float(round(top)), 1.0) if whole and 1 <= top <= STEPS else (top, top / STEPS)
 

@@ -11,6 +11,7 @@ from functools import cache
 from itertools import chain, groupby
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from .. import folders
 from ..show.figure import Picture
@@ -18,12 +19,13 @@ from ..teach.words import plain, short
 from ..units import in_words
 from .ballots import FOLDER
 from .charts import MIN_ANSWERS, OUTCOMES, chart, outcomes, pictures
-from .course import Course
+from .course import CLASS, Course
 from .grades import Grade, moment
 from .grades import grades as joined
 from .lessons import exercise_title, lesson, question
 from .pages import number, one_line, page, text
 from .reading import for_one
+from .spread import share
 from .store import HandIn, Store, Student
 
 MOST_MISTAKES = 6  # for each exercise
@@ -88,23 +90,36 @@ def _lesson(
         "exercises": [(key, titles[key], of, mistakes(of)[:MOST_MISTAKES]) for key, of in by_exercise.items()],
         "predictions": [picture._repr_html_() for picture in drawn],
         "recorded": any(asked.recorded for asked in lesson(name).questions),
-        "votes": [vote._repr_html_() for vote in votes(name, folder)],
+        "votes": votes(name, folder),
         "too_few": ", ".join(too_few),
     }
 
 
-def votes(number: str, folder: Path) -> list[Picture]:
-    """Pictures of a lesson's votes that were kept below `folder`, the oldest first."""
-    drawn = []
-    for path in sorted((folder / FOLDER).glob("*.json")):
+class Votes(NamedTuple):
+    """What a class has voted on a question."""
+
+    day: str
+    picture: Picture
+    share: str  # how many were right
+
+
+def votes(number: str, folder: Path) -> list[list[Votes]]:
+    """The votes on a lesson's questions that were kept in `folder`, or in one beside it that was graded into: a list
+    for each question, in the lesson's order, with the newest class first."""
+    drawn: dict[str, list[Votes]] = {asked.key: [] for asked in lesson(number).questions}
+    beside = (path.parent / FOLDER for path in folder.resolve().parent.glob(f"*/{CLASS}"))
+    found = {path for one in (folder.resolve() / FOLDER, *beside) for path in one.glob("*.json")}
+    for path in sorted(found, key=lambda path: path.name, reverse=True):
         for kept in json.loads(path.read_text(encoding="utf-8")):
             if kept["key"].startswith(number):
                 asked = question(kept["key"], kept["asked"])
                 both = [*zip(*kept["votes"], strict=True)][: 2 if kept["again"] else 1]
-                caption = f"{plain(asked.text)} ({asked.key}, {path.stem[:10]})"
+                day = path.stem[:10]
+                caption = f"{plain(asked.text)} ({asked.key}, {day})"
                 with for_one():
-                    drawn.append(chart(asked, *both, caption=caption))
-    return [*filter(None, drawn)]
+                    if shown := chart(asked, *both, caption=caption):
+                        drawn.setdefault(asked.key, []).append(Votes(day, shown, share(asked, *both)))
+    return [*filter(None, drawn.values())]
 
 
 def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:

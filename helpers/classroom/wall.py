@@ -15,6 +15,7 @@ import contextlib
 import errno
 import json
 import logging
+import math
 import re
 import secrets
 import socket
@@ -28,6 +29,7 @@ from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 from weakref import WeakValueDictionary
 
+import psutil
 import segno
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -39,17 +41,24 @@ from uvicorn import Server
 from ..folders import TEACHER
 from ..measure.child import resource  # None on Windows
 from ..serving_limits import CrowdedProtocol, Terminal, body_of, limited
+from ..show.figure import Picture
+from ..teach.predict import NUMBERS, amount
 from ..teach.wall import ADDRESS
-from ..units import KiB
-from .ballots import AGAIN, ASKED, COMPARED, FOLDER, MEASURED, REVEALED, Ballots, Refused, checked
+from ..units import SIZES, KiB
+from .ballots import FOLDER, Ballots, Refused, checked
 from .charts import MIN_ANSWERS, chart
 from .course import GRADES, TEMPLATES
+from .lessons import Question
 from .pages import filled, text
+from .spread import Spread, changed, corrected, rule, share
+from .steps import AGAIN, MEASURED, STEPS
 
 LARGEST = 4 * KiB  # bytes of a body
 MOST_FILES, BACKLOG = 4096, 512
+FORM = 2.4  # of a picture: width by height
 VOTER = re.compile("[0-9a-f]{32}")
-NUMBERS = re.compile(r"(localhost|[\d.]+)(:\d+)?")  # a host that is no name
+MINUTES = re.compile(r"\d{1,3}(\.\d+)?")
+HOST = re.compile(r"(localhost|[\d.]+)(:\d+)?")  # a host that is no name
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
     "frame-ancestors 'none'; base-uri 'none'",
@@ -67,8 +76,9 @@ class Wall:
         self.netloc, self.root = urlsplit(public)[1:3]
         self.lately = ""  # what the last lesson left
         self.drawing = asyncio.Lock()
-        self.spread = "", 0, []  # the page that it is on, how many votes, and the pairs of answers
-        self.drawn: tuple[Any, str] = None, ""  # the last picture, and what it's made of
+        self.spread = Spread()
+        self.drawn: dict[tuple, str] = {}  # the last pictures, by what they're made of
+        self.renew()
         routes = [
             Route("/teacher", self.teacher, methods=["GET", "POST"]),
             *(Route(f"/{name}", FileResponse(TEMPLATES / name)) for name in ("wall.css", "wall.js")),
@@ -95,7 +105,10 @@ class Wall:
 
     def admit(self, request: Request) -> None:
         """Refused for another class's code."""
-        if not same(request.path_params["code"].strip("/").upper(), self.ballots.about("code")):
+        code = request.path_params["code"].strip("/").upper()
+        if not same(code, self.ballots.about("code")):
+            if code and same(code, self.ballots.about("ended")):
+                raise Refused(404, "this lesson has ended. Thank you")
             raise Refused(404, "there is no such class, or its lesson has ended")
 
     def voter(self, voter: str) -> str:
@@ -115,7 +128,7 @@ class Wall:
         Browsers tell, and whatever else sends forms has no cookies."""
         host = request.headers.get("Origin", "://" + self.netloc).partition("://")[2]
         fetched = request.headers.get("Sec-Fetch-Site", "none")
-        own = host == self.netloc or (NUMBERS.fullmatch(host) and host == request.headers.get("Host"))
+        own = host == self.netloc or (HOST.fullmatch(host) and host == request.headers.get("Host"))
         if fetched not in ("same-origin", "none") or not own:
             raise Refused(403, "that came from another page")
 
@@ -141,13 +154,18 @@ class Wall:
         if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at < 2**63:
             raise Refused(422, '"at" is a time in nanoseconds')
         self.ballots.vote(request.path_params["key"], voter, sent.get("answer"), at, self.client(request))
+        self.renew()
         return JSONResponse({})
 
     async def define(self, request: Request) -> Response:
         self.admit(request)
         self.knows(request.headers.get("Authorization", ""))
-        sent = await plain_data(request)
-        self.ballots.define(request.path_params["key"], sent.get("asked"), sent.get("measured"))
+        sent, key = await plain_data(request), request.path_params["key"]
+        before = self.ballots.known.get(key)
+        self.ballots.define(key, sent.get("asked"), sent.get("measured"))
+        if self.ballots.known.get(key) != before:
+            self.spread = Spread()
+            self.renew()
         return JSONResponse({})
 
     def knows(self, key: str) -> None:
@@ -157,89 +175,153 @@ class Wall:
             raise Refused(401, "that isn't the teacher's key, which is in the terminal")
 
     # --- pages ---
-    def page(self, template: str, **values: Any) -> Response:
+    def now(self) -> dict[str, Any]:
+        """What every page is made of."""
         ballots, key = self.ballots, self.ballots.about("asked")
-        values |= {
-            "root": self.root, "address": self.address, "code": ballots.about("code"), "asked": ballots.known.get(key),
-            "phase": ballots.phase(key), "live": self.live(), "least": MIN_ANSWERS,
+        return {
+            "root": self.root, "address": self.address, "code": ballots.about("code"), "asked": self.shown(),
+            "step": STEPS.get(ballots.phase(key)), "steps": STEPS, "live": self.live(), "least": MIN_ANSWERS,
         }  # fmt: skip
-        return HTMLResponse(filled(template, **values), headers=HEADERS)
+
+    def step(self) -> str:
+        """The question that is asked, and where it is. Differs after a step back, too."""
+        ballots, key = self.ballots, self.ballots.about("asked")
+        return f"{self.question()} {ballots.phase(key)} {ballots.about('since')}"
+
+    def question(self) -> str:
+        """Differs when a form that was begun no longer counts."""
+        ballots, key = self.ballots, self.ballots.about("asked")
+        return f"{ballots.about('code')} {key} {ballots.phase(key) == MEASURED} {ballots.about('taken back')}"
 
     def live(self) -> dict[str, Any]:
-        """What the pages show without being made anew, and by name of a page, what it is made of. A spread is shown
-        anew for MIN_ANSWERS more votes, so that nobody sees a single one come in."""
+        """What the pages show without being made anew, and by name of a page, what it is made of."""
         ballots, key = self.ballots, self.ballots.about("asked")
-        answers, again = ballots.counts(key)
-        phase, (offered, waiting) = ballots.phase(key), ballots.offered()
-        question = f"{ballots.about('code')} {key} {phase == MEASURED} {ballots.about('taken back')}"
-        page, own = f"{question} {phase}", ballots.one("select count(own) from questions")
-        votes, (of, seen, pairs) = (answers + again) * (phase in (REVEALED, COMPARED)), self.spread
-        if of != page or len(pairs) < MIN_ANSWERS or votes >= seen + MIN_ANSWERS:
-            self.spread = page, votes, ballots.rounds(key)
+        (answers, again), (offered, waiting) = ballots.counts(key), ballots.offered()
+        page, own, drawn = self.step(), ballots.one("select count(own) from questions"), self.spread.answers
+        clock, measured = ballots.clock(), ballots.one("select measured from questions where key = ?", key)
+        shown = measured if ballots.phase(key) == MEASURED else ""
         return {
-            "joined": ballots.joined, "answers": answers, "again": again,
-            "waiting": waiting, "question": question, "phone": page,
-            "teacher": f"{page} {offered} {own} {ballots.joined < ballots.seats}",
-            "projector": f"{page} {self.spread[1]}",
+            "joined": ballots.joined, "answers": answers, "again": again, "waiting": waiting, "turnout": self.turnout(),
+            "clock": clock and f", {clock}", "question": self.question(), "phone": page, "spread": f"{page} {drawn}",
+            "teacher": f"{page} {offered} {own} {ballots.joined < ballots.seats} {measured is None}",
+            "projector": f"{page} {drawn} {shown}" if ballots.drawn(key) else page,
         }  # fmt: skip
+
+    def turnout(self) -> str:
+        """Who has answered, and who is missing, as numbers."""
+        ballots, key = self.ballots, self.ballots.about("asked")
+        step, (answers, again), joined = STEPS.get(ballots.phase(key)), ballots.counts(key), ballots.joined
+        if not step or not joined:
+            return f"{joined} {have(joined)} joined"
+        if not step.is_open:
+            kept = f", {again} of them again; {answers - again} as before" if 0 < again < answers else ""
+            return f"{answers} of {joined} {have(answers)} answered{kept}"
+        missing = ballots.missing(key, step.vote)
+        if not missing:
+            return f"{joined} of {joined} {have(joined)} answered"
+        return f"{missing} of {joined} {have(missing)}n’t answered"
+
+    def renew(self) -> None:
+        """Takes the votes of a new step to be drawn, and then MIN_ANSWERS more at a time, so that nobody sees a single
+        one come in; but the teacher, who sees them while the class votes, the last ones, too."""
+        ballots, key = self.ballots, self.ballots.about("asked")
+        page, last, (answers, again) = self.step(), self.spread, ballots.counts(key)
+        step, count = STEPS.get(ballots.phase(key)), answers + again
+        more = count - last.answers
+        complete = more > 0 and step and step.is_open and not ballots.missing(key, step.vote)
+        if page != last.step or len(last.pairs) < MIN_ANSWERS or more >= MIN_ANSWERS or complete:
+            asked = ballots.known.get(key)  # which may have been asked differently
+            pairs = [(checked(asked, first), checked(asked, second)) for first, second in ballots.rounds(key)]
+            self.spread = Spread(page, count, pairs, 2 if again else 1)
 
     async def state(self, request: Request) -> Response:
         self.admit(request)
+        voter = request.cookies.get("voter", "")
+        if VOTER.fullmatch(
+            voter
+        ):  # so a phone joins as soon as its page asks for this, which no preview of a link does
+            with contextlib.suppress(Refused, OSError, sqlite3.OperationalError):
+                self.ballots.join(voter, self.client(request))
         return JSONResponse(self.live(), headers=HEADERS)
 
     async def projector(self, request: Request) -> Response:
         self.admit(request)
-        key = self.ballots.about("asked")
-        picture = await self.picture(key) if self.ballots.phase(key) not in ("", ASKED) else ""
-        measured, where = self.ballots.measured(key) if self.ballots.phase(key) == MEASURED else (None, "")
-        told = in_words(self.ballots.known[key], measured) if measured is not None else ""
-        qr = segno.make(self.address, error="m").svg_inline(border=2, omitsize=True)
-        return self.page("wall_projector.html.j2", picture=picture, measured=told, where=where, qr=qr)
+        now, ballots, key = self.now(), self.ballots, self.ballots.about("asked")
+        asked, drawn, told, where, change = now["asked"], min(ballots.drawn(key), self.spread.votes), "", "", ""
+        if drawn > 1 and len(self.spread.pairs) >= MIN_ANSWERS:
+            change = (corrected if ballots.phase(key) == MEASURED else changed)(asked, self.spread.pairs)
+        if asked and asked.measured is not None:
+            told, where = in_words(asked, asked.measured), ballots.measured(key)[1]
+        now |= {"drawn": drawn, "measured": told, "where": where, "change": change}
+        now["qr"] = segno.make(self.address, error="m").svg_inline(border=2, omitsize=True)
+        now["picture"] = await self.picture(asked, drawn) if drawn else ""
+        return HTMLResponse(filled("wall_projector.html.j2", **now), headers=HEADERS)
 
-    async def picture(self, key: str) -> str:
-        """As HTML; "" for too few answers. Drawn in a thread, one at a time, and again only when it has changed."""
-        ballots, phase = self.ballots, self.ballots.phase(key)
-        both = phase in (COMPARED, MEASURED) and ballots.counts(key)[1] > 0
-        asked = replace(ballots.known[key], measured=ballots.measured(key)[0] if phase == MEASURED else None)
-        self.live()
-        made_of = asked, self.spread
+    def shown(self) -> Question | None:
+        """The question that is asked, with its measurement if the class sees that."""
+        ballots, key = self.ballots, self.ballots.about("asked")
+        if key not in ballots.known:
+            return None
+        measured = ballots.measured(key)[0] if ballots.phase(key) == MEASURED else None
+        return replace(ballots.known[key], measured=measured)
+
+    async def picture(self, asked: Question, votes: int) -> str:
+        """Of the first vote or of both, as HTML; "" for too few answers. Drawn in a thread, one at a time, and again
+        only when it has changed."""
+        spread = self.spread
+        made_of = spread.step, spread.answers, votes, str(asked)
         async with self.drawing:
-            if self.drawn[0] != made_of:
-                votes = [*zip(*made_of[1][2], strict=True)][: 1 + both]
-                shown = await asyncio.to_thread(chart, asked, *votes)
-                if shown:  # narrower than on paper, so that its letters are larger on the wall
-                    shown.figure.set_figwidth(0.8 * shown.figure.get_figwidth())
-                self.drawn = made_of, await asyncio.to_thread(shown._repr_html_) if shown else ""
-            return self.drawn[1]
+            if made_of not in self.drawn:
+                self.drawn = dict([*self.drawn.items()][-1:])
+                given = [*zip(*spread.pairs, strict=True)][:votes]
+                shown = await asyncio.to_thread(chart, asked, *given)
+                self.drawn[made_of] = await asyncio.to_thread(on_the_wall, shown) if shown else ""
+            return self.drawn[made_of]
 
     async def phone(self, request: Request) -> Response:
         self.admit(request)
-        voter, error = request.cookies.get("voter", ""), ""
-        voter = voter if VOTER.fullmatch(voter) else secrets.token_hex(16)
-        key = self.ballots.about("asked")
-        asked = self.ballots.known.get(key)
-        form = None
+        given, error, form = request.cookies.get("voter", ""), "", {}
+        voter = given if VOTER.fullmatch(given) else secrets.token_hex(16)
         if request.method == "POST":
             self.same_site(request)
             form = parse_qs((await body_of(request, LARGEST, Refused)).decode(errors="replace"), keep_blank_values=True)
         try:
-            if form is None:
+            if request.method == "POST":
+                self.votes_by_phone(form, self.voter(voter), self.client(request))
+            elif voter == given:
                 self.ballots.join(self.voter(voter), self.client(request))
             else:
-                if not asked or form.get("key") != [key]:
-                    raise ValueError("The class is at another question now.")
-                typed = form.get("answer", [])
-                answer = typed[0] if asked.kind == "quiz" and typed else asked.prediction.read(typed) if typed else None
-                if answer is None:
-                    raise ValueError("Give an answer first.")
-                self.ballots.vote(key, self.voter(voter), answer, 0, self.client(request))  # they come in their order
+                self.ballots.has_room()
         except (ValueError, Refused) as why:  # the page is there all the same
             error = f"{why.args[-1][:1].upper()}{why.args[-1][1:]}"
-        mine = checked(asked, self.ballots.answer(key, voter)) if asked else None  # it may have been asked differently
-        told = in_words(asked, mine) if mine is not None else ""
-        page = self.page("wall_phone.html.j2", mine=mine, told=told, error=error)
+        now = self.now() | {"error": error, "sizes": SIZES, "told": "", "counted": False, "outcome": ""}
+        if asked := now["asked"]:
+            number, answer = self.ballots.last(asked.key, voter)
+            mine = checked(asked, answer)  # it may have been asked differently
+            typed = fields(asked, mine)
+            if error and form.get("key") == [asked.key] and len(form.get("answer", [])) == len(typed):
+                typed = form["answer"]
+            now["typed"] = [(text, is_wrong(asked, text)) for text in typed]
+            if mine is not None:
+                now |= {"told": in_words(asked, mine), "outcome": outcome(asked, mine)}
+                now["counted"] = number == now["step"].vote
+        page = HTMLResponse(filled("wall_phone.html.j2", **now), headers=HEADERS)
         page.set_cookie("voter", voter, httponly=True, samesite="lax", path=f"{self.root}/")  # comes with links, too
         return page
+
+    def votes_by_phone(self, form: dict[str, list[str]], voter: str, address: str) -> None:
+        """Keeps what a form says. ValueError or Refused if it's no answer."""
+        asked = self.shown()
+        if not asked or form.get("key") != [asked.key]:
+            raise ValueError("The class is at another question now.")
+        typed = form.get("answer", [])
+        answer = None
+        if typed:
+            answer = typed[0] if asked.kind == "quiz" else asked.prediction.read(typed)
+        if answer is None:
+            raise ValueError("Give an answer first.")
+        self.ballots.vote(asked.key, voter, answer, 0, address)  # they come in their order
+        self.renew()
 
     async def teacher(self, request: Request) -> Response:
         key = request.cookies.get("teacher", "")
@@ -254,36 +336,62 @@ class Wall:
             page = filled("wall_key.html.j2", root=self.root, error=error)
             return HTMLResponse(page, 401 if error else 200, headers=HEADERS)
         if request.method == "POST":
-            if form.get("of") == self.live()["phone"]:  # else the page was of something else, or its answer came late
+            if form.get("of") == self.step():  # else the page was of something else, or its answer came late
                 self.act(form.get("do", ""), form)
             done = RedirectResponse(f"{self.root}/teacher", 303)
             done.set_cookie("teacher", key, httponly=True, samesite="strict", path=f"{self.root}/teacher")
             return done
-        asked, known, ours = self.ballots.about("asked"), self.ballots.known, self.ballots.of_lessons
+        page = await self.for_the_teacher()
+        return HTMLResponse(filled("wall_teacher.html.j2", **page), headers=HEADERS)
+
+    async def for_the_teacher(self) -> dict[str, Any]:
+        """What every page is made of, and what the teacher sees alone."""
+        now, ballots, ours = self.now(), self.ballots, self.ballots.of_lessons
+        known, asked, key = ballots.known, now["asked"], ballots.about("asked")
         lessons = {n: list(of) for n, of in groupby(known.values(), lambda one: one.key[:2] * (one.key in ours))}
-        following = dict(pairwise(known)).get(asked, "")
-        return self.page(
-            "wall_teacher.html.j2", lessons=lessons, next=following, seats=self.ballots.seats,
-            offered=known.get(self.ballots.offered()[0]),
-            advice=advice().get(asked, ""), worth=set(advice()), lately=self.lately,
-            measurable=asked in known and self.ballots.measured(asked)[0] is not None,
-        )  # fmt: skip
+        now |= {
+            "lessons": lessons, "next": dict(pairwise(known)).get(key, ""), "seats": ballots.seats,
+            "offered": known.get(ballots.offered()[0]), "walked": len(ballots.path(key)), "lately": self.lately,
+            "done": ballots.all("select key from questions where phase is not null"),
+            "advice": advice().get(key, ""), "worth": set(advice()),
+        }  # fmt: skip
+        if not asked:
+            return now
+        answers = replace(asked, measured=ballots.measured(key)[0])
+        now |= {"measurable": answers.measured is not None, "told": self.told(answers)}
+        return now | {"picture": await self.picture(asked, self.spread.votes)}
+
+    def told(self, asked: Question) -> str:
+        """How many are right, and what to do or who has changed."""
+        spread = self.spread
+        text = share(asked, *[*zip(*spread.pairs, strict=True)][: spread.votes])
+        if text and spread.votes == 2:
+            text += f" {corrected(asked, spread.pairs)}"
+        elif text and AGAIN in STEPS[self.ballots.phase(asked.key)].then:
+            text += f" {rule(asked, [first for first, _ in spread.pairs])}"
+        return text
 
     def act(self, what: str, form: dict[str, str]) -> None:
-        """A button of the teacher's page."""
-        if what == "ask":
-            self.lately = ""
-            self.ballots.ask(form.get("question", ""))
-        elif what in (REVEALED, AGAIN, MEASURED):
-            self.ballots.move(what)
-        elif what == "take back":
-            self.ballots.take_back()
-        elif what == "door" and (more := form.get("more", "")).isdecimal():
-            self.ballots.note("seats", str(self.ballots.joined + int(more)))
-        elif what == "end" and form.get("keep") in ("yes", "no"):
-            files = self.ballots.end(form["keep"] == "yes")
-            none = "deleted" if form["keep"] == "no" else f"deleted: no question had {MIN_ANSWERS} answers"
-            self.lately = f"The lesson has ended. Its votes are {f'kept in {files[0]}' if files else none}."
+        """A button of the teacher's page. Refused for a step that doesn't follow."""
+        match what:
+            case "ask":
+                self.lately = ""
+                self.ballots.ask(form.get("question", ""))
+            case "back":
+                self.ballots.back()
+            case "countdown" if MINUTES.fullmatch(minutes := form.get("minutes", "")):
+                self.ballots.countdown(float(minutes))
+            case "take back":
+                self.ballots.take_back()
+            case "door" if (more := form.get("more", "")).isdecimal():
+                self.ballots.note("seats", str(self.ballots.joined + int(more)))
+            case "end" if form.get("keep") in ("yes", "no"):
+                files = self.ballots.end(form["keep"] == "yes")
+                none = "deleted" if form["keep"] == "no" else f"deleted: no question had {MIN_ANSWERS} answers"
+                self.lately = f"The lesson has ended. Its votes are {f'kept in {files[0]}' if files else none}."
+            case step if step in STEPS:
+                self.ballots.move(step)
+        self.renew()
 
 
 async def plain_data(request: Request) -> dict[str, Any]:
@@ -298,10 +406,53 @@ def same(given: str, right: str) -> bool:
     return secrets.compare_digest(given.encode(errors="replace"), right.encode())
 
 
-def in_words(asked: Any, answer: Any) -> str:
+def have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def in_words(asked: Question, answer: Any) -> str:
     if asked.kind == "quiz":
         return next((name for name in asked.names if name[1] == answer), str(answer))
     return asked.prediction.told(answer)
+
+
+def outcome(asked: Question, answer: Any) -> str:
+    """The answer beside what was measured; "" for no measurement."""
+    measured = asked.measured
+    if measured is None:
+        return ""
+    if asked.kind == "quiz":
+        return f"Right: {in_words(asked, measured)}"
+    if asked.unit in SIZES:
+        size = SIZES[asked.unit]
+        measured = {name: n * size for name, n in measured.items()} if isinstance(measured, dict) else measured * size
+    return asked.prediction.compared(answer, measured)
+
+
+def fields(asked: Question, answer: Any) -> list[str]:
+    """What a form's fields hold for an answer, or for None."""
+    if asked.kind in NUMBERS:
+        numbers = answer if isinstance(answer, dict) else {"": answer}
+        return ["" if numbers.get(name) is None else f"{numbers[name]:.12g}" for name in asked.prediction.names]
+    if asked.kind == "order":
+        return answer or [""] * len(asked.names)
+    return [answer or ""]
+
+
+def is_wrong(asked: Question, text: str) -> bool:
+    """Is this what a number's field mustn't hold?"""
+    try:
+        return asked.kind in NUMBERS and (amount(text, asked.unit) or 0) > (asked.most or math.inf)
+    except ValueError:
+        return True
+
+
+def on_the_wall(shown: Picture) -> str:
+    """As HTML: in the form of the room that a projector has for it, with larger letters than on paper."""
+    wide, tall = shown.figure.get_size_inches()
+    wide = max(0.8 * wide, FORM * tall)
+    shown.figure.set_size_inches(wide, wide / FORM)
+    return shown._repr_html_()
 
 
 @cache
@@ -312,12 +463,14 @@ def advice() -> dict[str, str]:
     return dict(zip(parts[1::2], texts, strict=True))
 
 
-def own_address() -> str:
-    """Of this machine, for others in its network. Nothing is sent."""
+def own_addresses() -> list[str]:
+    """Of this machine, for others in its networks: the one that leads farthest is first. Nothing is sent."""
+    every = [one.address for of in psutil.net_if_addrs().values() for one in of if one.family == socket.AF_INET]
+    found = [address for address in every if not address.startswith("127.")]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line, contextlib.suppress(OSError):
         line.connect(("192.0.2.1", 9))
-        return line.getsockname()[0]
-    return "127.0.0.1"
+        found.insert(0, line.getsockname()[0])
+    return [*dict.fromkeys(found)]
 
 
 def listener(at: str | tuple[str, int]) -> socket.socket:
@@ -341,16 +494,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make wall", description="A class's predictions, on one page.")
     parser.add_argument("--out", type=Path, default=GRADES, help="the folder of `make grade`; votes go into its wall/")
     parser.add_argument("--port", type=int, default=8765)
+    parser.add_argument(
+        "--address", default="", help="of this machine, for the class: its name or number, if not the first"
+    )
     parser.add_argument("--behind", default="", help="a proxy's address for it: https://hub.example.org/services/wall")
     parser.add_argument("--proxies", type=int, default=1, help="how many are before it, with --behind")
     parser.add_argument("--socket", help="a path instead of the port, in a folder that only you and the proxy can open")
     parser.add_argument("--code", default="", help="the class's code, if not a new one: 4 to 16 letters and digits")
     parser.add_argument("--size", type=int, default=0, help="how many can join: phones and notebooks of the class")
     options = parser.parse_args()
-    host = own_address()
+    found = own_addresses()
+    host = options.address or next(iter(found), "127.0.0.1")
     public = options.behind.rstrip("/") or f"http://{host}:{options.port}"
     if not ADDRESS.fullmatch(f"{public}/{options.code or 'KQ4T'}"):
-        parser.error(f"{public}/{options.code} isn't the address of a class: see --behind and --code in --help")
+        parser.error(
+            f"{public}/{options.code} isn't the address of a class: see --address, --behind and --code in --help"
+        )
     if options.size < 0:
         parser.error(f"--size is how many can join, not {options.size}")
     try:
@@ -367,9 +526,9 @@ def main() -> None:
         CrowdedProtocol.most = min(hard, MOST_FILES) // 4  # the others are on their way in or out
     wall = Wall(ballots, public, options.proxies if options.behind else 0)
     key = "-".join(re.findall("....", ballots.about("key")))
-    alone = host == "127.0.0.1" and not options.behind
+    others = [] if options.behind else [address for address in found if address != host]
     own = public if options.socket else f"http://127.0.0.1:{options.port}{wall.root}"
-    print(text("wall.txt.j2", wall=wall, own=own, key=key, alone=alone), flush=True)
+    print(text("wall.txt.j2", wall=wall, own=own, key=key, others=others, alone="127.0.0.1" in public), flush=True)
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(ballots.connection):
         Server(limited(wall.app, 2, CrowdedProtocol, backlog=BACKLOG, log_config=None)).run(sockets=[line])
 

@@ -27,6 +27,10 @@ _BLANK = (
 Value = float | dict[str, float] | str | list[str]
 Kind = Literal["number", "numbers", "choice", "order"]
 NUMBERS = ("number", "numbers")
+NUMBER = re.compile(
+    r"((?P<thousands>[1-9][0-9]{0,2}([, ][0-9]{3})+(\.[0-9]+)?)|(?P<number>[0-9]+([.,][0-9]+)?|\.[0-9]+))"
+    r"\s*(?P<unit>[A-Za-z]*)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +69,7 @@ class Prediction(Lasting):
 
     @property
     def _numbers(self) -> dict[str, float]:
-        value = self.value
-        return value if isinstance(value, dict) else {"": value} if isinstance(value, float) else {}
+        return _by_name(self.value)
 
     def keep(self, value: Value | None) -> None:
         """Answers in code, as the inputs do by hand: `guess.keep(256)`, `guess.keep({"mmap": 0})`; None forgets. Raises
@@ -95,7 +98,7 @@ class Prediction(Lasting):
         if self.kind == "numbers" and not isinstance(measured, Mapping):
             raise TypeError(f"{self.key!r} asks for {', '.join(self.names)}: give a dict of what each measured")
         shown = list(measured.values()) if isinstance(measured, Mapping) else [measured]
-        text = self._beside({"": shown[0]} if self.kind == "number" else measured)
+        text = self.compared(self.value, shown[0] if self.kind == "number" else measured)
         if self._after is None and any(each is not None for each in shown):
             state.keep(LATE, self.key, [])
         wall.tell(self.key, self.asked, measured=measured)
@@ -190,7 +193,7 @@ class Prediction(Lasting):
             if left := [name for name in self.names if name not in typed]:
                 raise ValueError(f"still to place: {', '.join(left)}")
             return list(typed)
-        numbers = zip(self.names, (_read(text, self.unit) for text in typed), strict=True)
+        numbers = zip(self.names, (amount(text, self.unit) for text in typed), strict=True)
         given = {name: number for name, number in numbers if number is not None}
         return given.get("") if self.kind == "number" else given or None
 
@@ -209,10 +212,12 @@ class Prediction(Lasting):
         came = f"{'it is' if measured is None else 'measured'} {self._measured(measured)}{apart}"
         return f"You predicted {in_unit(guess, self.unit)}{of}; {came}."
 
-    def _beside(self, measured: Any) -> str:
-        guess, result = self.value, f"{measured}"
+    def compared(self, guess: Value | None, measured: Any) -> str:
+        """A guess beside what was measured, on one line. A measured size is in bytes, whatever the unit."""
+        result = f"{measured}"
         if self.kind in NUMBERS:
-            numbers, guesses = {name: measured[name] for name in self.names if name in measured}, self._numbers
+            by_name, guesses = measured if self.kind == "numbers" else {"": measured}, _by_name(guess)
+            numbers = {name: by_name[name] for name in self.names if name in by_name}
             if guesses:
                 return " ".join(self._number_beside(name, guesses.get(name), numbers[name]) for name in numbers)
             result = ", ".join(f"{name} {self._measured(number)}".strip() for name, number in numbers.items())
@@ -231,12 +236,11 @@ class Prediction(Lasting):
 
     def _apart(self, guess: float, measured: float) -> str:
         """How far off the guess was, if that says anything."""
-        unit = SIZES.get(self.unit, 1)
-        guess, noise = guess * unit, MiB // 2 if self.unit in SIZES else 0
-        if abs(guess - measured) <= max(0.1 * measured, noise):
+        measured /= SIZES.get(self.unit, 1)
+        if near(guess, measured, self.unit):
             return " – well predicted"
         low, high = sorted((guess, measured))
-        if low <= noise:
+        if low <= _noise(self.unit):
             return ""
         factor = high / low
         if factor < 1.3:
@@ -287,14 +291,31 @@ def _inputs(prediction: Prediction) -> list[widgets.Widget]:
     return [widgets.Text(given.get(x, ""), description=of[x], continuous_update=False, style=style) for x in names]
 
 
-def _read(text: str, unit: str) -> float | None:
-    """What was typed, in `unit`: "256", "1,024", "0.5 GiB" where the unit is a size; None for nothing. A comma may only
-    stand between thousands: "0,5" is refused, not taken for 5."""
+def _by_name(value: Value | None) -> dict[str, float]:
+    return value if isinstance(value, dict) else {"": value} if isinstance(value, int | float) else {}
+
+
+def near(guess: float, measured: float, unit: str) -> bool:
+    """Both in `unit`: do they differ by no more than a tenth or, for sizes, half a MiB?"""
+    return abs(guess - measured) <= max(0.1 * measured, _noise(unit))
+
+
+def _noise(unit: str) -> float:
+    """Half a MiB, if the unit is one of sizes."""
+    return MiB / 2 / SIZES[unit] if unit in SIZES else 0.0
+
+
+def amount(text: str, unit: str) -> float | None:
+    """What was typed, in `unit`: "256", "1,024", "0.5", "0,5", "0.5 GiB" where the unit is a size; None for nothing.
+    A comma before three digits stands between thousands, unless there is only a 0 before it. ValueError for what is no
+    number."""
     if not text.strip():
         return None
-    parts = re.fullmatch(r"((?:[0-9]+|[0-9]{1,3}(?:[, ][0-9]{3})+)(?:\.[0-9]+)?|\.[0-9]+)\s*([A-Za-z]*)", text.strip())
+    parts = NUMBER.fullmatch(text.strip())
     units = {name.lower(): factor for name, factor in SIZES.items()} if unit in SIZES else {unit.lower(): 1}
-    written = (parts[2] or unit).lower() if parts else None
+    written = (parts["unit"] or unit).lower() if parts else None
     if written not in units:
-        raise ValueError(f"“{text}” is not a number{f' of {unit}' if unit else ''}; write 0.5, 256 or 1,024")
-    return float(re.sub("[, ]", "", parts[1])) * units[written] / units[unit.lower()]
+        also = ", or 512 KiB" if unit in SIZES else ""
+        raise ValueError(f"“{text}” is not a number{f' of {unit}' if unit else ''}; write 0.5, 256 or 1,024{also}")
+    number = re.sub("[, ]", "", parts["thousands"]) if parts["thousands"] else parts["number"].replace(",", ".")
+    return float(number) * units[written] / units[unit.lower()]

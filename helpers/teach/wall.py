@@ -19,7 +19,8 @@ from . import state
 from .words import Said, paragraphs
 
 CLASS = "ZERO_COPY_CLASS"  # on a hub, the class that everybody has joined
-FILE = "wall"  # "voter": [address, number], so that a restarted kernel isn't a second voter
+FILE = "wall"  # "voter": [address, number], and "since": when it joined, so that a restarted kernel goes on as the same
+SITTING_S = 4 * 3600  # how long after joining it does
 WAIT_S, TIMEOUT_S = 0.3, 5.0  # for a cell, and for a thread in the background
 PAUSES_S = (1, 2, 5, *[10] * 360)  # between tries, for an hour
 ADDRESS = re.compile(r"https?://[^][/@?#\s]+(/[\w.~-]+)*/[A-Za-z0-9]{4,16}")
@@ -55,6 +56,7 @@ def join(address: str = "", key: str = "") -> Said:
     global _joined
     _joined, _ = None, _status.clear()
     os.environ.pop(CLASS, None)
+    state.keep(FILE, "since", None)
     text = "You have left the class. Predictions stay in your own folder."
     if address:
         wall = _wall(address, key)
@@ -65,6 +67,8 @@ def join(address: str = "", key: str = "") -> Said:
             raise ValueError("that isn't the key of this wall; look at its terminal again")
         if _is_final(status) and status != 200:
             raise ValueError(f"{wall.address} answered, but not as a wall ({status}); look at the projector again")
+        if not key:
+            state.keep(FILE, "since", time.time())
         _joined, text = wall, "Joined. What you predict is on the wall, too, without your name."
         if status is None:
             text = "The wall doesn't answer. If this is its address, what you predict is sent as soon as it does."
@@ -110,11 +114,19 @@ def tell(question: str, asked: dict[str, Any], **measured: Any) -> None:
 
 
 def _current() -> Wall | None:
-    """The wall that was joined, here or by the environment."""
+    """The wall that was joined, here, by the environment, or before the kernel was restarted."""
     global _joined
-    if _joined is None and ADDRESS.fullmatch(os.environ.get(CLASS, "")):
-        _joined = replace(_wall(os.environ[CLASS], ""), typed=False)
+    if _joined is None and (address := os.environ.get(CLASS) or _before()) and ADDRESS.fullmatch(address):
+        _joined = replace(_wall(address, ""), typed=False)
     return _joined
+
+
+def _before() -> str:
+    """The address that another kernel of this student has joined in this sitting, and not left; else ""."""
+    match state.read(FILE):
+        case {"voter": [str(address), str()], "since": float(since)} if 0 <= time.time() - since < SITTING_S:
+            return address
+    return ""
 
 
 def _wall(given: str, key: str) -> Wall:
