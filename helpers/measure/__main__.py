@@ -49,7 +49,7 @@ def main() -> int:
     add(
         "--stack",
         action="store_true",
-        help="run it once more, for the Python stacks that allocated what it had at its peak and at its end",
+        help="run it twice more, for the Python stacks that allocated what it had at its peak and at its end",
     )
     add("--heap", action="store_true", help="run it once more, under tracemalloc: the heap at its peak and at the end")
     add("-f", "--function", action="append", default=[], help="mark the calls of a function: -f module:function")

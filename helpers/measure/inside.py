@@ -98,8 +98,8 @@ class Imports:
 
 class Stacks:
     """Between `begin` and `end`, a file in a folder is to tell which stacks allocate: memray's, or what tracemalloc saw
-    at the peak and at the end. With `by_object`, memray knows the line of each small object, and writes when the run
-    ends. Else it's there too if the process is killed meanwhile, and has small objects by the MiB."""
+    at the peak and at the end. `memray` is there too if the process is killed meanwhile, and has small objects by the
+    MiB. With `by_object` it's `objects`: the line of each small object, written when the run ends."""
 
     def __init__(self, folder: str, by_object: bool):
         self.path, self.tracker, self.taken = os.path.join(folder, "tracemalloc"), None, {}
@@ -109,7 +109,9 @@ class Stacks:
 
             kinds = memray.FileFormat
             self.tracker = memray.Tracker(
-                destination=memray.FileDestination(os.path.join(folder, "memray"), compress_on_exit=False),
+                destination=memray.FileDestination(
+                    os.path.join(folder, "objects" if by_object else "memray"), compress_on_exit=False
+                ),
                 file_format=kinds.AGGREGATED_ALLOCATIONS if by_object else kinds.ALL_ALLOCATIONS,
                 trace_python_allocators=by_object,
             )

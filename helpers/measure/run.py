@@ -52,7 +52,7 @@ def measure(function: Callable, *args: Any, name: str | None = None, **options: 
     If some memory may have been missed, `unseen` says why.
 
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None if that run failed)
-    stack         run it again in a process of its own, under memray where that is installed, else under tracemalloc:
+    stack         run it twice more, under memray where that is installed, else under tracemalloc (once, if it was killed):
                   `stack` tells which Python stacks allocated what was there at the peak, and when it ended, however
     interval      seconds between samples, 0.001 if not given
     timeout       seconds until the result is here, 60 if not given; then `ended` is "timed out"
@@ -135,14 +135,16 @@ def measured(
         if watch.process.ended == run.ended:
             run = replace(run, **{found: watch.process.mail.message.get(found) for found in ("heap_peak", "heap_left")})
     if options.stack and not watch.interrupted and not options.stop():
-        for by_object in (True, False) if alike is slow else (False,):  # by object, a killed process tells nothing
-            before()
-            with tempfile.TemporaryDirectory() as folder:
-                limited = replace(alike, stop=lambda folder=folder: options.stop() or written_too_much(folder))
+        ends = {}
+        with tempfile.TemporaryDirectory() as folder:
+            limited = replace(alike, stop=lambda: options.stop() or written_too_much(folder))
+            for by_object in (False, True) if alike is slow else (False,):
+                before()
                 watch = _Watch(label, payload, limited, stack=(folder, by_object))
-                run = replace(run, stack=stacks.told(Path(folder), watch.process.ended))
-            if watch.interrupted or watch.process.ended in ("returned", "raised"):
-                break
+                ends[by_object] = watch.process.ended
+                if watch.interrupted or watch.process.ended not in ("returned", "raised"):
+                    break
+            run = replace(run, stack=stacks.told(Path(folder), ends))
     if watch.interrupted:
         watch.interrupted.run = run
         raise watch.interrupted

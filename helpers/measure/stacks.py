@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +33,12 @@ Line = tuple[str, int, str]  # file, line, function
 Stack = tuple[tuple[Line, ...], str]  # from the outermost line to the innermost; a key of NOTES, or ""
 
 
-def told(folder: Path, ended: str) -> str:
+def told(folder: Path, ends: Mapping[bool, str]) -> str:
     """Of the stacks that had most at the peak or at the end: their size then, and their lines as in a traceback.
-    `ended`: how that run did."""
+    `ends`: how the run without small objects ended, and the one with them, if there was one."""
     sizes: dict[str, Counter[Stack]] = {moment: Counter() for moment in MOMENTS}
-    tool, pieces, notes = "memray", of_memray(folder / "memray"), []
+    by_object = ends.get(True) in ("returned", "raised")
+    tool, pieces, notes = "memray", of_memray(folder, by_object), []
     if (instead := folder / "tracemalloc").exists():
         taken = marshal.loads(instead.read_bytes())
         tool, pieces, notes = "tracemalloc", of_tracemalloc(taken), [FALLBACK.format(taken["why"])]
@@ -59,8 +60,8 @@ def told(folder: Path, ended: str) -> str:
     elif sizes["at the end"] and "at the end" not in counts:
         said.append(f"  At the end, {in_words(sizes['at the end'].total(), 'bytes')} was left.")
     said += [NOTES[how] for how in dict.fromkeys(how for _, how in chosen if how)]
-    if ended != "returned":
-        said.append(f"That run's end: {ended}.")
+    if ends[by_object] != "returned":
+        said.append(f"That run's end: {ends[by_object]}.")
     return "\n".join(said + notes)
 
 
@@ -81,8 +82,19 @@ def largest(sizes: "Counter[Stack]") -> list[Stack]:
     return [stack for n, (stack, size) in enumerate(sizes.most_common(MOST)) if not n or size > sizes.total() * LEAST]
 
 
-def of_memray(path: Path) -> Iterator[tuple]:
-    """(moment, bytes, lines, a key of NOTES) of each stack."""
+def of_memray(folder: Path, by_object: bool) -> Iterator[tuple]:
+    """(moment, bytes, lines, a key of NOTES) of each stack. memray adds up what has one stack, and gives it the kind of
+    any of its blocks: so what was mapped is known from the run that left out the small ones."""
+    parts = list(_read(folder / "memray"))
+    if not by_object:
+        yield from parts
+        return
+    mapped = {lines for _, _, lines, how in parts if how == MAPPED}
+    for moment, size, lines, how in _read(folder / "objects"):
+        yield moment, size, lines, MAPPED if lines in mapped else how if how == RESIZED else ""
+
+
+def _read(path: Path) -> Iterator[tuple]:
     try:
         import memray
 

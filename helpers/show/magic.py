@@ -76,7 +76,7 @@ class Measuring(Magics):
     @argument("-q", "--quiet", action="store_true", help="show neither curves nor table")
     @argument("-c", "--include-children", action="store_true", help="not needed: their own memory always counts")
     @argument("--heap", action="store_true", help="run it once more, under tracemalloc, for the peak of the heap")
-    @argument("--stack", action="store_true", help="run it once more, for the Python stacks that allocated")
+    @argument("--stack", action="store_true", help="run it twice more, for the Python stacks that allocated")
     @argument("--warm", action="store_true", help="call it once before, unmeasured: no first imports, full caches")
     @argument("--modules", type=names, default=[], help="modules to import before: --modules pandas,pyarrow")
     @argument(
