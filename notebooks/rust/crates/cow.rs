@@ -100,8 +100,9 @@ fn link(name: &str, lent: &[i32], copy: fn(&[i32]) -> Vec<i32>) {
 }
 
 // part: callers
-/// A value whose clones are counted, each with its callers. (Numbers are not cloned one by one:
-/// for a type that is Copy, the last link is copy_nonoverlapping, memcpy in C.)
+/// A value whose clones are counted, and note their callers. (Numbers are not cloned
+/// one by one: for a type that is Copy, the last link is copy_nonoverlapping, memcpy
+/// in C.)
 struct Watched;
 static SEEN: Mutex<Vec<Backtrace>> = Mutex::new(Vec::new());
 
