@@ -61,11 +61,12 @@ def copy_paths(
     for name, run in methods.items():
         move, io = move_of[name], run.io
         # Bytes that never enter user memory count once, when they're written. A file system whose files can share
-        # blocks (btrfs, XFS) may serve copy_file_range(2) without any copy, and no counter shows that.
+        # blocks (btrfs, XFS) may serve copy_file_range(2) without any copy, and no counter shows that: so "at most".
         copied = None
         if size and None not in (io.read_bytes, io.write_bytes):
-            copied = io.read_bytes * (move == "read/write") + io.write_bytes * (not reads)
-        times = [_often("copied", None if copied is None else round(copied / size, 1))]
+            crossed = io.read_bytes * (move == "read/write") + io.write_bytes * (not reads)
+            copied = round(crossed / size, 1)
+        times = [_often("copied", copied, "at most " * (move == "in kernel"))]
         times += [_often("waited", run.switches.voluntary)] * reads
         titles[name] = textwrap.wrap(name, 19)
         notes[name] = [line for words in (*times, ended(run)) for line in textwrap.wrap(words, 22)]
@@ -148,11 +149,14 @@ def _bytes(number: int | None) -> str:
     return "?" if number is None else in_words(number, "bytes")
 
 
-def _often(verb: str, times: float | None) -> str:
-    """`_often("copied", 2)` is "copied twice"."""
+def _often(verb: str, times: float | None, limit: str = "") -> str:
+    """`_often("copied", 2)` is "copied twice", `_often("copied", 1, "at most ")` is "copied at most once"."""
     if times is None:
         return f"{verb}: {NOT_MEASURED}"
-    return {0: f"never {verb}", 1: f"{verb} once", 2: f"{verb} twice"}.get(times, f"{verb} {times:,} times")
+    if not times:
+        return f"never {verb}"
+    often = {1: "once", 2: "twice"}.get(times, f"{times:,} times")
+    return f"{verb} {limit}{often}"
 
 
 def _moved(verb: str, moved: int | None, calls: int | None = None) -> str:

@@ -100,22 +100,26 @@ fn link(name: &str, lent: &[i32], copy: fn(&[i32]) -> Vec<i32>) {
 }
 
 // part: callers
-/// A value whose clone looks who called for it. (Numbers are not cloned one by one:
-/// for a type that is Copy, the last link is copy_nonoverlapping, memcpy in C.)
+/// A value whose clones are counted, and note their callers. (Numbers are not cloned
+/// one by one: for a type that is Copy, the last link is copy_nonoverlapping, memcpy
+/// in C.)
 struct Watched;
-static SEEN: Mutex<Option<Backtrace>> = Mutex::new(None);
+static SEEN: Mutex<Vec<Backtrace>> = Mutex::new(Vec::new());
 
 impl Clone for Watched {
     fn clone(&self) -> Watched {
-        *SEEN.lock().unwrap() = Some(Backtrace::force_capture());
+        SEEN.lock().unwrap().push(Backtrace::force_capture());
         Watched
     }
 }
 
-/// The names on the call stack, from the clone outwards.
+/// How often one value is cloned, and for the last time the names on the call stack,
+/// from the clone outwards.
 fn callers(section: &str, copy: fn(&[Watched])) {
     copy(&[Watched]);
-    let seen = SEEN.lock().unwrap().take().unwrap().to_string();
+    let clones: Vec<_> = SEEN.lock().unwrap().drain(..).collect();
+    println!("clones\t{section}\t{}", clones.len());
+    let seen = clones.last().unwrap().to_string();
     let frames = seen.lines().filter(|line| line.contains(": ")); // "4: to_owned<…>"
     let known = ["clone", "to_vec_in", "to_vec", "to_owned", "to_mut"];
     let name_of = |frame: &str| known.into_iter().find(|name| frame.contains(name));
@@ -138,6 +142,9 @@ fn all() {
     chain(&vec![7; 1 << 20]);
     callers("called from", |lent| {
         Cow::Borrowed(lent).to_mut();
+    });
+    callers("called from, then to_vec", |lent| {
+        black_box(Cow::Borrowed(lent).to_mut()).to_vec();
     });
     callers("called from an iterator", |lent| {
         lent.iter().cloned().for_each(drop);
