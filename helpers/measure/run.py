@@ -52,7 +52,7 @@ def measure(function: Callable, *args: Any, name: str | None = None, **options: 
     If some memory may have been missed, `unseen` says why.
 
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None if that run failed)
-    stack         run it twice more, under memray where that is installed, else under tracemalloc (once if it was killed):
+    stack         run it twice more (if it was killed, once), under memray where that is installed, else tracemalloc:
                   `stack` tells which Python stacks allocated what was there at the peak, and when it ended, however
     interval      seconds between samples, 0.001 if not given
     timeout       seconds until the result is here, 60 if not given; then `ended` is "timed out"
