@@ -99,24 +99,29 @@ handouts: env  ## the lessons as HTML, in build/handouts: for students, workshee
 book: $(MADE)-dev  ## all that students read as one PDF, in build/book; needs Chromium
 	@$(BIN)/python -m helpers.publish.book
 
+# A student may have chosen these names: neither make nor the shell runs what is in them.
+override STUDENT := $(value STUDENT)
+override FROM := $(value FROM)
+override OUT := $(value OUT)
+export STUDENT FROM OUT
 CLASS = $(if $(NBGRADER),$(MADE)-class,env)
 COURSE = $(if $(NBGRADER),--nbgrader "$(NBGRADER)")
 class: $(CLASS)  ## the students' edition, in build/class (LESSONS="02 03": these and 00; NBGRADER=course/: its source, too)
 	@$(BIN)/python -m helpers.classroom.hand_out $(LESSONS) $(COURSE)
 
 grade: $(CLASS)  ## judge what students handed in: FROM=submissions.zip or NBGRADER=course/ (OUT=…: into that folder; TRUST=yes: without sandboxes)
-	@$(BIN)/python -m helpers.classroom.grade $(if $(FROM),"$(FROM)") $(if $(OUT),--out "$(OUT)") $(COURSE) \
+	@$(BIN)/python -m helpers.classroom.grade $(if $(FROM),"$$FROM") $(if $(OUT),--out "$$OUT") $(COURSE) \
 	  $(if $(filter yes,$(TRUST)),--trust)
 
 wall: env  ## a class's predictions on one page, and its votes (OUT=… as for grade; WALLARGS="--port 9000": other options)
-	@$(BIN)/python -m helpers.classroom.wall $(if $(OUT),--out "$(OUT)") $(WALLARGS)
+	@$(BIN)/python -m helpers.classroom.wall $(if $(OUT),--out "$$OUT") $(WALLARGS)
 
 BOOK = book
 site: handouts class $(BOOK)  ## what students read, for any web server, in build/site (URL=https://…: its address; BOOK=: no PDF)
 	@$(BIN)/python -m helpers.publish.site "$(URL)"
 
 forget: env  ## delete a student's data: STUDENT=1234567, the key in gradebook.csv (OUT=… where you have graded into)
-	@$(BIN)/python -m helpers.classroom.forget $(if $(OUT),--out "$(OUT)") -- "$(STUDENT)"
+	@$(BIN)/python -m helpers.classroom.forget $(if $(OUT),--out "$$OUT") -- "$$STUDENT"
 
 ENGINE = podman
 image: class  ## the course as an image for containers, zero-copy-measured (ENGINE=docker; IMAGEARGS="--build-arg BASE=…")

@@ -96,6 +96,13 @@ def test_what_was_graded_under_another_name_becomes_the_students_own(out: Path):
     assert "Untitled7" not in (out / "gradebook.csv").read_text()
 
 
+def test_no_log_in_is_taken_for_another_s_name_and_no_name_for_two_lines(out: Path):
+    (out / LIST).write_text("id,name\nada,Ada Lovelace\n2,1\u2028Mal\n", encoding="utf-8")
+    files = {f"submitted/ada-lovelace/copying/{LESSON}": notebook()}
+    grade.grade(as_folder(out.parent / "class", files), out, trusted=True)
+    assert totals(out).keys() == {"name", "Ada Lovelace", "1 Mal", "ada-lovelace"}
+
+
 def test_two_hand_ins_under_one_name_are_both_named_and_neither_counts(out: Path):
     (out / LIST).write_text("Ada\nBo\n")
     grade.grade(as_folder(out.parent / "class", moodle(["Ada", "Ada"])), out, trusted=True)

@@ -172,3 +172,13 @@ def test_lab_opens_no_browser_where_there_is_no_display():
     assert "--no-browser" in make("-n", "lab", DISPLAY="").stdout or sys.platform == "darwin"
     assert "--no-browser" not in make("-n", "lab", DISPLAY=":0").stdout
     assert "--port 9000" in make("-n", "lab", "LABARGS=--port 9000").stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="make runs sh")
+def test_no_name_of_a_student_s_is_a_command(tmp_path: Path):
+    """`make forget` takes keys, which students may have chosen."""
+    name = f'$(shell touch {tmp_path}/1)`touch {tmp_path}/2`"; touch {tmp_path}/3; "'
+    done = subprocess.run(
+        ["make", "-o", "env", "forget", f"STUDENT={name}", f"OUT={tmp_path}/$(shell touch {tmp_path}/4)"], cwd=ROOT
+    )
+    assert done.returncode and not list(tmp_path.iterdir())

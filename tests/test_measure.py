@@ -813,7 +813,7 @@ def test_an_array_must_fill_its_shape():
     assert unpacked(array("<u2", (2,), b"abcd")).shape == (2,)
     for wrong in (array("<u2", (2**62, 4), b""), array("<u2", (-1, -2), b"abcd"), array("|S0", (-1,), b""),
                   array("O", (1,), bytes(8)), array("|S0", (2**40,), b""), array("<u2", (3,), b"abcd"),
-                  array("<u2", (2.0,), b"abcd")):  # fmt: skip
+                  array("<u2", (2.0,), b"abcd"), array([("x", "u1")] * 1000, (1,), bytes(1000))):  # fmt: skip
         with pytest.raises(ValueError, match="no array of"):
             unpacked(wrong)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from test_judge import notebook
 
-from helpers.classroom import sandbox
+from helpers.classroom import sandbox, seccomp
 from helpers.classroom.judge import NOT_CHECKED, verdicts
 from helpers.folders import EXERCISES, ROOT, room
 from helpers.measure import Recording
@@ -73,6 +73,44 @@ def test_what_it_reads_it_cannot_write(folder: Path, path: Path):
 
 
 @needed
+@pytest.mark.skipif(platform.machine() not in seccomp.NUMBERS, reason="no filter for this kind of machine")
+def test_what_no_namespace_keeps_apart_is_refused(folder: Path):
+    """Keys are the teacher's, a lease on a shared file makes others wait, a VSOCK socket leaves the machine, and what
+    System V keeps is in nobody's count."""
+
+    def tries(keyctl: int, shmget: int) -> list[str]:
+        import ctypes
+        import fcntl
+        import os
+        import socket
+
+        libc = ctypes.CDLL(None, use_errno=True)
+
+        def call(*numbers: int) -> str:
+            return "done" if libc.syscall(*numbers) >= 0 else os.strerror(ctypes.get_errno())
+
+        def attempt(action) -> str:
+            try:
+                action()
+            except OSError as error:
+                return error.strerror
+            return "done"
+
+        with open(os.__file__) as ours, socket.socket(socket.AF_UNIX), open("own", "wb") as own:
+            return [
+                call(keyctl, 0, -4, 0),
+                call(shmget, 0, 4096, 0o1600),
+                attempt(lambda: fcntl.fcntl(ours, fcntl.F_SETLEASE, fcntl.F_RDLCK)),
+                attempt(lambda: socket.socket(40, socket.SOCK_STREAM)),
+                attempt(lambda: fcntl.flock(own, fcntl.LOCK_EX)),
+            ]
+
+    numbers = dict(zip(seccomp.REFUSED, seccomp.NUMBERS[platform.machine()], strict=False))
+    found = inside(tries, numbers["keyctl"], numbers["shmget"], folder=folder).value
+    assert found == ["Operation not permitted"] * 4 + ["done"]
+
+
+@needed
 def test_what_is_in_memory_cannot_be_written_or_has_a_limit(folder: Path):
     def tries(places):
         from pathlib import Path
@@ -100,7 +138,7 @@ def test_keys_of_whoever_grades_are_left_behind():
     """In a process of its own, or this one would leave its keys behind too."""
     asks = """
 import ctypes, sys
-from helpers.classroom import sandbox
+from helpers.classroom import sandbox, seccomp
 call, session = ctypes.CDLL(None).syscall, -3
 def has(key):
     return call(sandbox.KEYCTL[sys.argv[1]], 10, session, b"user", key, 0) > 0

@@ -18,7 +18,7 @@ import pytest
 from tables import each_of
 
 from helpers.classroom import submissions
-from helpers.classroom.reading import ASK, JOINERS
+from helpers.classroom.reading import ASK, JOINERS, one_line
 from helpers.classroom.submissions import CannotBeGraded, Submission
 from helpers.units import MiB
 
@@ -120,11 +120,16 @@ def test_each_layout_is_recognised_by_its_names(tmp_path: Path, layout: str):
     assert sorted(key for key, _ in why_not) == sorted(keys) and set(why_not.values()) == {""}
 
 
-def test_downloads_of_two_assignments_are_sorted_unless_they_lie_in_a_zip(tmp_path: Path):
-    two = {"a.zip": MOODLE + "/" + LESSON, "b.zip": "bo_2_assignsubmission_file_03_x.ipynb"}
+def test_downloads_of_two_assignments_are_sorted_if_they_have_lessons_names_and_lie_in_no_zip(tmp_path: Path):
+    """Two students who fill their own folders with others' names are two students."""
+    two = {"02 a.zip": MOODLE + "/" + LESSON, "03_b.zip": "bo_2_assignsubmission_file_03_x.ipynb"}
     files = {name: zipped({file: notebook()}) for name, file in two.items()}
     assert reasons(as_folder(tmp_path / "two", files)) == {("1234567", "02"): "", ("2", "03"): ""}
     assert set(reasons(as_zip(tmp_path / "class", files)).values()) == {submissions.SEVERAL}
+    for inside in (MOODLE, "submitted/Ada Lovelace/x"):
+        names = {f"{name}/{inside}/{LESSON}": notebook() for name in ("Mal Lory", "Eve Dropper")}
+        said = reasons(as_folder(tmp_path / inside[:5], names))
+        assert said == {("Mal Lory", ""): submissions.SEVERAL, ("Eve Dropper", ""): submissions.SEVERAL}
 
 
 @pytest.mark.parametrize("name, key", [(MOODLE, "1234567"), ("submitted", "hacker"), ("02_A.zip", "A"), ("1.zip", "1")])
@@ -585,6 +590,26 @@ def test_one_notebook_is_in_memory_at_a_time(tmp_path: Path, lay_out: LayOut):
         assert tracemalloc.get_traced_memory()[1] < 20 * MiB
     finally:
         tracemalloc.stop()
+
+
+def test_a_path_that_is_too_long_is_its_student_s_line(tmp_path: Path):
+    collected = as_folder(tmp_path / "class", {"ada/" + LESSON: notebook()})
+    here = os.getcwd()
+    os.mkdir(collected / "bo")
+    os.chdir(collected / "bo")
+    try:
+        while len(os.getcwd()) < 3_900:
+            os.mkdir("d" * 100)
+            os.chdir("d" * 100)
+        Path("x" * 250).touch()
+    finally:
+        os.chdir(here)
+    assert [one.student.key for one in all_of(collected)] == ["ada", "bo"]
+
+
+def test_letters_that_show_nothing_make_no_name_another():
+    for blank in "\u3164\u2800\u034f\ufe0f\u200b":
+        assert one_line(f"Ada{blank} Lovelace{blank}") == "Ada Lovelace"
 
 
 def test_nothing_is_written_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

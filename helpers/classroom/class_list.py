@@ -8,6 +8,7 @@ A column `file` in any of them gives a student files whose names don't say whose
 """
 
 import csv
+import io
 import re
 import unicodedata
 from collections.abc import Collection
@@ -28,7 +29,7 @@ NOBODY = ("Points Possible", "Student, Test")  # rows of Canvas's
 def class_list(text: str) -> dict[str, Student]:
     """The students by key, which is their id, or else their email address, or else their name. ValueError says what
     can't be right."""
-    lines = text.removeprefix("\ufeff").splitlines() or [""]
+    lines = io.StringIO(text.removeprefix("\ufeff"), newline="").readlines() or [""]
     split = max(NO_SPLIT + ",;\t", key=lines[0].count)
     rows = list(csv.reader(lines, delimiter=split))
     heads = [HEADS.get(head.strip().lower(), "") for head in rows[0]]
@@ -61,11 +62,11 @@ def listed(folder: Path) -> dict[str, Student]:
         raise ValueError(f"{path}: {error}") from None
 
 
-def meant(students: Collection[Student], who: str, path: str = "") -> Student | None:
+def meant(students: Collection[Student], who: str, path: str = "", *, by_name: bool = True) -> Student | None:
     """The student to whom the list gives the file at this path; or else the student with this id, address (or what
     stands before its @) or name, in any order, case and punctuation: "lovelace_ada" is Ada Lovelace. None if that is
-    nobody, or several."""
-    words = _words(who)
+    nobody, or several. Not `by_name` for a log-in, which may look like another's name."""
+    words = _words(who) if by_name else []
     found = [one for one in students if path in one.files] or [
         one
         for one in students

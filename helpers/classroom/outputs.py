@@ -36,7 +36,7 @@ OURS = (
 )
 COLUMNS = ("student", "name", "email", "lesson", "exercise", "outcome", "points", "most", "late", "because", "comment",
            "seconds", "edition")  # fmt: skip
-FORMULA = re.compile(r"(^|;)(\s*)(?=[=+\-@＝＋－＠])")
+FORMULA = re.compile(r"(^|;)([\s\x22]*)(?=[=+\-@＝＋－＠])")
 
 
 def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = False) -> list[Path]:

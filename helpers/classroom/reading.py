@@ -35,6 +35,8 @@ SPECIAL = "it is a pipe or a device; hand in a file"
 ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
 KIND_SIZE = 64  # bytes that show what a file is
 HEADER_SIZE = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
+# Letters and marks that show nothing, so that two names look alike. UCD, Default_Ignorable_Code_Point; Braille's blank.
+BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # part of how names are spelt
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 ASK = "hand in the notebook (.ipynb), or the zip that `make hand-in` makes"
@@ -107,7 +109,11 @@ def listed(folder: Path) -> Listing:
         members.append((parts, None))
         for entry in entries:
             below, path = (*parts, entry.name), Path(entry.path)
-            status = entry.stat(follow_symlinks=False)
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError as error:  # its path is too long, or it's gone
+                members.append((below, File(below, path, trouble=f"it cannot be read: {error.strerror}")))
+                continue
             if stat.S_ISDIR(status.st_mode):
                 waiting.append((below, path))
                 continue
@@ -223,6 +229,7 @@ def what_it_is(data: bytes) -> str:
 def one_line(text: str, most: int | None = None) -> str:
     """Text for any page, table or terminal: nothing that breaks the line, isn't text, or can't be seen (some of that
     turns the text after it around: UAX #9, "Explicit Directional Formatting") but JOINERS; cut to `most` characters."""
+    text = BLANK.sub("", text)
     instead = {"Cf": "", "Cc": " ", "Zs": " ", "Zl": " ", "Zp": " "}  # by category
     kept = (c if c.isprintable() or c in JOINERS else instead.get(unicodedata.category(c), UNKNOWN) for c in text)
     shown = unicodedata.normalize("NFC", " ".join("".join(kept).split()).strip(JOINERS + " "))

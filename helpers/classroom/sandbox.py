@@ -19,6 +19,7 @@ from ..libc import libc
 from ..measure.environment import why_no_start
 from ..teach.judging import HID, Fence
 from ..units import GiB, MiB, in_words
+from .seccomp import filter_file
 
 MAX_PROCESSES = 256  # and threads: more than any answer needs
 MAX_FILES = 1_000  # in the working folder
@@ -36,8 +37,9 @@ SETTINGS = (  # name, the value that forbids user namespaces, a value that allow
 )
 KEYCTL, KEYCTL_JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1  # the number of the system call
 # `/` and `/dev`, which are in memory, become read-only. If memory runs out, the process is the first to be killed,
-# choom(1). prlimit(1) runs inside, where it counts the sandbox's processes only, user_namespaces(7). Processor time has
-# no limit: with one, the kernel counts it in ticks, and an answer's own timing would be as coarse.
+# choom(1), unless it has changed that. prlimit(1) runs inside, where it counts the sandbox's processes only,
+# user_namespaces(7). Processor time has no limit: with one, the kernel counts it in ticks, and an answer's own timing
+# would be as coarse.
 LIMITS = (f"--nproc={MAX_PROCESSES}", f"--nofile={MAX_OPEN_FILES}", f"--fsize={MAX_FILE_SIZE}", "--core=0")
 INSIDE = ("--remount-ro", "/", "--remount-ro", "/dev", "--", "choom", "-n1000", "--", "prlimit", *LIMITS, "--")
 PASSED_ON = ("LANG", "LC_ALL", "TZ", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -87,8 +89,11 @@ def _setting() -> str:
 @cache
 def _outside() -> tuple[str, ...]:
     """bwrap, and the options of every sandbox. The process is the first in the sandbox, so all others end with it."""
+    filtered = (
+        ("sh", "-c", 'exec "$@" 9<"$0"', file, "bwrap", "--seccomp", "9") if (file := filter_file()) else ("bwrap",)
+    )
     options = [
-        *("bwrap", "--unshare-user", "--unshare-all", "--disable-userns", "--cap-drop", "ALL", "--as-pid-1"),
+        *(*filtered, "--unshare-user", "--unshare-all", "--disable-userns", "--cap-drop", "ALL", "--as-pid-1"),
         *("--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"),
         *("--proc", "/proc", "--dev", "/dev"),
     ]

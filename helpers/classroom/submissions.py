@@ -91,7 +91,7 @@ CHECKPOINT = "-checkpoint"  # what JupyterLab adds to the name of its copy
 ONE_S = "Did one student upload it? Then keep only what counts in it. If not, grade"
 SEVERAL = (
     "it looks like several students' work, in another zip or beside others' work. "
-    f"{ONE_S} it by itself, and unpack the outer zip first"
+    f"{ONE_S} it by itself, or name each of their folders after its lesson (02, 03), and unpack the outer zip first"
 )
 LONE = f"all that is in it is {{}}, which looks like several students' work. {ONE_S} that folder or zip by itself"
 
@@ -280,7 +280,8 @@ class _Sorter:
 
     def sort(self, folder: _Folder, undivided: bool = False) -> None:
         """Gives each entry of a folder of the class to its owner; or, if all of them are folders or zips of several
-        students and it isn't `undivided`, sorts what is in these."""
+        students, named after lessons, and it isn't `undivided`, sorts what is in these. (Two students who fill theirs
+        with others' names are two students.)"""
         if folder.zipped:
             self.zips.append(folder.zipped)
         submitted = folder.folders.get(SUBMITTED)
@@ -294,9 +295,10 @@ class _Sorter:
         if len(several) == len(entries) and not undivided:
             if len(several) == 1 and not LESSON.fullmatch(several[0].name):
                 raise CannotBeGraded(LONE.format(one_line(several[0].at[-1], 60)))
-            for one in several:
-                self.sort(one, undivided=len(several) > 1)
-            return
+            if all(_numbered(one.at[-1], LESSON) and not meant(self.students, one.name) for one in several):
+                for one in several:
+                    self.sort(one, undivided=len(several) > 1)
+                return
         for entry in entries:
             self._give(entry)
 
@@ -308,7 +310,7 @@ class _Sorter:
         at = entry.at if entry.layout in ("nbgrader", "plain") else (key,)  # other systems list each file by itself
         owner = entry.layout, key, entry.name
         who = entry.number if entry.layout == "canvas" else entry.name
-        if student := meant(self.students, who, "/".join(entry.at)):
+        if student := meant(self.students, who, "/".join(entry.at), by_name=entry.layout != "nbgrader"):
             owner, entry.name = (LISTED, student.key, student.name), student.name
         same = self.owners.setdefault(owner, {}).setdefault(at, entry)
         if same is not entry:

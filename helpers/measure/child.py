@@ -133,6 +133,7 @@ def main() -> None:
         this = sys.modules["__main__"]  # noqa: F841  its functions go on
         sys.modules["__main__"] = main = ModuleType("__main__")
         function, args, *use = pickle.loads(payload)
+        del payload  # it would tell what a runner takes away from its arguments
         if (names := getattr(function, "__globals__", {})).get("__name__") == "__main__":
             vars(main).update(names)  # process pools and pickle find the notebook's functions and classes by name
         mark_all([place for place in options["calls"] if ":" not in place], names)

@@ -13,6 +13,7 @@ __builtins__ = vars(builtins).copy()  # a measured function may change the built
 DEPTH, NODES, DIMENSIONS = 100, 2**20, 32  # containers in containers; values in all; dimensions of an array
 PIECE = 2**16  # bytes
 SAME_HASH = 100  # keys of a dict
+LONGEST_DTYPE = 10_000  # characters
 
 
 class Refused(Exception):
@@ -197,7 +198,10 @@ class _Reader:
     def array(self, depth: int):
         import numpy as np
 
-        dtype, shape, data = np.dtype(self.value(depth - 1)), self.value(depth - 1), self.take(self.number())
+        fields, shape, data = self.value(depth - 1), self.value(depth - 1), self.take(self.number())
+        if len(str(fields)) > LONGEST_DTYPE:  # of millions of fields, numpy takes minutes to make a dtype
+            raise ValueError(f"no array of {fields!s:.80}…: a dtype has at most {LONGEST_DTYPE:,} characters here")
+        dtype = np.dtype(fields)
         sizes = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape) and len(shape) <= DIMENSIONS
         if dtype.hasobject or not dtype.itemsize or not sizes or math.prod(shape) * dtype.itemsize != len(data):
             raise ValueError(f"no array of {dtype}: shape {shape!r:.80} in {len(data):,} bytes")

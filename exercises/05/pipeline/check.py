@@ -1,6 +1,7 @@
 """05.pipeline: what the original makes of small layers and of a large one, with only the one copy it needs."""
 
 import secrets
+import zlib
 
 import numpy as np
 
@@ -52,15 +53,13 @@ def prepared(function, path, shape: tuple, first: int, scale) -> dict:
     return told | {"numbers": numbers(value)} if value.shape == (scale.size * shape[1],) else told
 
 
-def numbers(array):
+def numbers(array, crc32=zlib.crc32):  # as it was before the student's code could change it
     """The numbers if they're few, otherwise the CRC-32 of each piece, so that looking takes no memory that counts."""
-    import zlib
-
     import numpy as np
 
     if array.size <= 2**18:
         return array.copy()
-    return np.array([zlib.crc32(array[at : at + 2**14].tobytes()) for at in range(0, array.size, 2**14)])
+    return np.array([crc32(array[at : at + 2**14].tobytes()) for at in range(0, array.size, 2**14)])
 
 
 def lines_that_make_arrays(function, args: tuple, data: int) -> dict[int, float]:
