@@ -1,5 +1,5 @@
 # the same in a segment of System V, which has no name any more
-# expect: too-much-memory
+# expect: raised
 import ctypes
 
 

@@ -1,5 +1,5 @@
 # has a lease on the file, so whoever opens it for writing must wait
-# expect: unreadable
+# expect: raised
 def take(path, name):
     import fcntl
     import os

@@ -1,5 +1,5 @@
 # has a lease on the file, so whoever opens it for reading must wait
-# expect: unreadable
+# expect: raised
 def read(path):
     import fcntl
     import os

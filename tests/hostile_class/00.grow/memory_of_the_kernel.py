@@ -1,7 +1,6 @@
-# memory in the buffers of sockets that nobody reads, and in segments of System V, each detached when it is full
+# memory in the buffers of sockets that nobody reads, and in memory files that nobody maps
 # expect: not graded or memory-limit or still-running
 def grow():
-    import ctypes
     import os
     import socket
     import time
@@ -17,9 +16,7 @@ def grow():
                         end.send(bytes(2**18))
             except OSError:
                 time.sleep(100)
-    c = ctypes.CDLL(None)
-    c.shmat.restype = ctypes.c_void_p
+    files = []
     while True:
-        at = c.shmat(c.shmget(0, ctypes.c_size_t(2**26), 0o1600), None, 0)
-        ctypes.memset(at, 1, 2**26)
-        c.shmdt(ctypes.c_void_p(at))
+        files.append(os.memfd_create(""))
+        os.posix_fallocate(files[-1], 0, 2**26)
