@@ -113,12 +113,25 @@ def _copied(tmp_path):
     return tmp_path / "x"
 
 
-def test_cases_lists_those_with_all_the_words():
-    assert repr(cases("exported pointers")).count('case("') == 2  # it is in two families
-    near = cases("my npz is slow")
-    assert near.caption.startswith("No case has all of these words. ") and 'case("npz-ignores-mmap-mode")' in repr(near)
-    assert cases("qqq").rows == []
+def test_cases_lists_those_with_all_the_words_and_what_comes_nearest():
+    found = cases("exported pointers")
+    assert found.caption.startswith("1 with all") and len(found.rows) == 5
+    assert found.rows[0][2] == 'case("cannot-close-exported")'
+    assert cases("qqq").rows == [] and cases("qqq").caption.startswith("No case has any of these words. ")
     assert len(set(repr(cases()).split("case(")[1:])) >= len(ALL)
+    killed = cases("killed")
+    assert len(killed.rows) == len({row[2] for row in killed.rows}) > 20, "each once"
+
+
+@pytest.mark.parametrize(("asked", "name"), [
+    ("my npz is slow", "npz-ignores-mmap-mode"),
+    ("slice keeps the whole array", "rows-keep-the-file"),
+    ("del df does not free memory", "del-frees-nothing-in-notebook"),
+    ("df.values read only", "frame-values-are-read-only"),
+    ("docker exit code 137", "killed-while-writing"),
+])  # fmt: skip
+def test_a_question_in_one_s_own_words_finds_its_case(asked: str, name: str):
+    assert f'case("{name}")' in [row[2] for row in cases(asked).rows]
 
 
 @pytest.mark.slow

@@ -664,6 +664,10 @@ def test_numbers_as_people_type_them(text: str, number: float | None):
     assert amount(text, "MiB") == number
 
 
+def test_a_sign_is_a_unit_too():
+    assert amount("50 %", "%") == amount("50%", "%") == 50
+
+
 @pytest.mark.parametrize("text", ["1.024,5", "1,5,5", "many", "1..5", "5 MB", ","])
 def test_what_is_typed_and_is_no_number(text: str):
     with pytest.raises(ValueError, match="is not a number of MiB; write"):

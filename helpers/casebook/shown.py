@@ -1,6 +1,8 @@
 """`cases()` and `case()`: the casebook in a notebook."""
 
+import math
 import re
+from collections.abc import Iterable
 
 from IPython.display import Markdown, display
 
@@ -12,25 +14,48 @@ from . import files
 from .run import holds, measured
 
 LINK = re.compile(r"\[([^]]+)\]\(#([\w-]+)\)")
+STEM = re.compile(r"(?<=\w{4})(ing|ies|es|ed|s)$")  # "slices" and "keeping" are about a slice, and to keep
 SIGN = {True: "✓", False: "✗", None: "not measured here"}
 
 
 def cases(words: str = "") -> Table:
-    """The cases in whose family, title or error messages all these words stand; if there are none, the five that have
-    the rarest of the words. All cases without any words."""
-    asked, known, texts = set(words.lower().split()), files.book(), {}
-    for family in files.families():
-        for one in known:
-            if family in one.see:
-                row = (family, plain(one.title), f'case("{one.name}")')
-                texts[row] = " ".join((family, one.name, one.title, *one.says)).lower()
-    rows = [row for row, text in texts.items() if all(word in text for word in asked)]
-    caption = f"{len({row[2] for row in rows})} of {len(known)} cases, by what one sees."
-    if not rows:
-        rare = {word: 1 / max(1, sum(word in text for text in texts.values())) for word in asked}
-        rates = {row: sum(rare[word] for word in asked if word in text) for row, text in texts.items()}
-        rows = [row for row in sorted(rates, key=rates.get, reverse=True)[:5] if rates[row]]
-        caption = "No case has all of these words. Try fewer, or some of an error message; cases() lists all cases."
+    """The cases in whose family, title or error messages all these words stand, the likeliest first, and if there are
+    fewer than five, those whose whole text comes nearest. All cases, by family, without any words."""
+    known = files.book()
+    asked = {STEM.sub("", word) for word in re.findall(r"[\w.]+", words.lower())}
+    if not asked:
+        pairs = [(family, one) for family in files.families() for one in known if family in one.see]
+        return _listed(f"{len(known)} cases, by what one sees.", pairs)
+    heads = {one: " ".join((*one.see, one.name, one.title, *one.says)).lower() for one in known}
+    texts = {one: f"{head} {' '.join(one.sections.values())}".lower() for one, head in heads.items()}
+    counts = {word: {one: _count(texts[one], word) for one in known} for word in asked}
+    rare = {word: math.log(len(known) / max(1, sum(map(bool, count.values())))) for word, count in counts.items()}
+
+    def rate(one: files.Case) -> float:
+        return sum(rare[word] * (2 * _count(heads[one], word) ** 0.5 + counts[word][one] ** 0.5) for word in asked)
+
+    rates = {one: rate(one) for one in known}
+    best = sorted(known, key=rates.get, reverse=True)
+    found = [one for one in best if all(_count(heads[one], word) for word in asked)]
+    more = [one for one in best if rates[one] and one not in found][: max(0, 5 - len(found))]
+    caption = f"{len(found)} of {len(known)} cases, the likeliest first."
+    if more:
+        caption = (
+            f"{len(found)} with all of the words in title or messages; the others come near. cases() lists all."
+        )
+    elif not found:
+        caption = "No case has any of these words. Try others, or some of an error message; cases() lists all."
+    found += more
+    return _listed(caption, [(one.see[0], one) for one in found])
+
+
+def _count(text: str, word: str) -> int:
+    """How many words of the text begin so?"""
+    return len(re.findall(rf"(?<!\w){re.escape(word)}", text))
+
+
+def _listed(caption: str, pairs: Iterable[tuple[str, files.Case]]) -> Table:
+    rows = [(family, plain(one.title), f'case("{one.name}")') for family, one in pairs]
     return Table(caption, ("what one sees", "case", "to see it"), rows)
 
 

@@ -54,7 +54,9 @@ def curves(
         rows[name] = [f"{words} at its peak", took, *marked, stay, end_words, guess]
     fig, panels = _panels(texts, f"time, {unit}")
     for ax, (name, recording) in zip(panels, methods.items(), strict=True):
-        _draw(ax, recording, factor, top, stays)
+        _draw(ax, recording, factor, top)
+        if stays and recording.left:
+            _draw_rest(ax, recording, factor, longest)
         _draw_marks(ax, recording, factor, longest)
         if name in guesses:
             _draw_guess(ax, guesses[name], end, top)
@@ -121,7 +123,7 @@ def _panels(texts: Mapping[str, tuple[str, str, str]], x_label: str) -> tuple[Fi
     return fig, panels[: len(texts)]
 
 
-def _draw(ax: Axes, recording: Recording, factor: float, top: float, stays: bool) -> None:
+def _draw(ax: Axes, recording: Recording, factor: float, top: float) -> None:
     times, stack = thinned(recording.times, _stack(recording))
     kinds = [UNKNOWN] if recording.anonymous is None else list(KINDS.values())
     below = np.zeros(len(times))
@@ -134,10 +136,20 @@ def _draw(ax: Axes, recording: Recording, factor: float, top: float, stays: bool
         below = below + series
     if ended(recording) and len(times):
         ax.axvline(times[-1] * factor, color=WARNING, linewidth=1.3)
-    if stays and recording.left:
-        end, words = (times[-1] * factor, below[-1]), f"{in_words(int(below[-1] * MiB), 'bytes')} stays"
-        ax.plot(*end, marker="o", markersize=4, color=QUIET, clip_on=False, zorder=5)
-        ax.annotate(words, end, xytext=(-4, 4), textcoords="offset points", ha="right", va="bottom", zorder=5, bbox=BOX)
+
+
+def _draw_rest(ax: Axes, recording: Recording, factor: float, longest: float) -> None:
+    """A dot where the call ended, and what stayed: on the side that has room in this panel."""
+    times, stack = thinned(recording.times, _stack(recording))
+    rest = int(stack[:, -1].sum())
+    end, side, shift = (times[-1] * factor, rest / MiB), "right", -4
+    if times[-1] < longest / 2:
+        side, shift = "left", 4
+    ax.plot(*end, marker="o", markersize=4, color=QUIET, clip_on=False, zorder=5)
+    ax.annotate(
+        f"{in_words(rest, 'bytes')} stays", end, xytext=(shift, 4), textcoords="offset points", ha=side, va="bottom",
+        zorder=5, bbox=BOX,
+    )  # fmt: skip
 
 
 def _labelled(recording: Recording, longest: float) -> list[Mark]:

@@ -106,6 +106,10 @@ class Exercise:
                 verdict = Verdict("not attempted", f"{do} `{self.name}` and run the cell again.")
         except NotYet as slip:
             verdict = slip.verdict
+        except KeyboardInterrupt:
+            verdict = Verdict(
+                "not yet", "you stopped the check. Run the cell again for a verdict.", cause="interrupted"
+            )
         except NotCarried as slip:
             verdict = Verdict("not yet", str(slip), cause=NOT_CARRIED)
         except Exception as error:  # cells nested too deep, no room on the disk, a fault of the check, …

@@ -29,7 +29,7 @@ Kind = Literal["number", "numbers", "choice", "order"]
 NUMBERS = ("number", "numbers")
 NUMBER = re.compile(
     r"((?P<thousands>[1-9][0-9]{0,2}([, ][0-9]{3})+(\.[0-9]+)?)|(?P<number>[0-9]+([.,][0-9]+)?|\.[0-9]+))"
-    r"\s*(?P<unit>[A-Za-z]*)"
+    r"\s*(?P<unit>[A-Za-z]*|%)"
 )
 
 
@@ -315,7 +315,7 @@ def amount(text: str, unit: str) -> float | None:
     units = {name.lower(): factor for name, factor in SIZES.items()} if unit in SIZES else {unit.lower(): 1}
     written = (parts["unit"] or unit).lower() if parts else None
     if written not in units:
-        also = ", or 512 KiB" if unit in SIZES else ""
+        also = ", or 512 KiB (1 MiB is 1,048,576 bytes, and 1 MB a million)" if unit in SIZES else ""
         raise ValueError(f"“{text}” is not a number{f' of {unit}' if unit else ''}; write 0.5, 256 or 1,024{also}")
     number = re.sub("[, ]", "", parts["thousands"]) if parts["thousands"] else parts["number"].replace(",", ".")
     return float(number) * units[written] / units[unit.lower()]

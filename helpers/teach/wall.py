@@ -54,10 +54,12 @@ def join(address: str = "", key: str = "") -> Said:
     on its wall, without your name. `join()` leaves it. With the teacher's `key`, what this notebook measures is there
     for the teacher to show, and nothing is a vote. Raises ValueError for what is no address, class or key."""
     global _joined
+    text = "You have left the class. Predictions stay in your own folder."
+    if _current() is None:
+        text = "You are in no class. Predictions stay in your own folder."
     _joined, _ = None, _status.clear()
     os.environ.pop(CLASS, None)
     state.keep(FILE, "since", None)
-    text = "You have left the class. Predictions stay in your own folder."
     if address:
         wall = _wall(address, key)
         status = _put(wall, f"voters/{wall.voter}", {})

@@ -44,7 +44,7 @@ def judge(attempt: Attempt) -> Verdict:
     took = f"it took {in_words(grown, 'bytes')} {said}."
     held = [0, *seen.resident[seen.times < seen.value - 0.1 * WHILE]][-1]
     if peak.resident > WANTED / 2 > held:
-        why = "It was freed when the function returned: the return value doesn't hold it."
+        why = "The return value doesn't hold it: it was freed when the function returned, or another name holds it."
         raise NotYet("nothing-held", f"{took} {why}", figures)
     if told_apart and seen.resident[-1] > WANTED / 2:
         why = "It was still there when your return value was gone, so something else holds it."
