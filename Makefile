@@ -1,4 +1,10 @@
 # `make PYTHON=python3.12 …` makes the environment anew on that Python. `make lab LABARGS="--port 9000"` passes options on.
+# A student may have chosen these names: neither make nor the shell runs what is in them. First, because the first shell
+# that make starts is given all variables.
+override STUDENT := $(value STUDENT)
+override FROM := $(value FROM)
+override OUT := $(value OUT)
+export STUDENT FROM OUT
 BIN := .venv/bin
 # It is named after what it is made of: the files of an unzipped edition are older than the environment of the last one.
 MADE := .venv/made-$(firstword $(shell cat pyproject.toml requirements.lock | cksum))
@@ -99,11 +105,6 @@ handouts: env  ## the lessons as HTML, in build/handouts: for students, workshee
 book: $(MADE)-dev  ## all that students read as one PDF, in build/book; needs Chromium
 	@$(BIN)/python -m helpers.publish.book
 
-# A student may have chosen these names: neither make nor the shell runs what is in them.
-override STUDENT := $(value STUDENT)
-override FROM := $(value FROM)
-override OUT := $(value OUT)
-export STUDENT FROM OUT
 CLASS = $(if $(NBGRADER),$(MADE)-class,env)
 COURSE = $(if $(NBGRADER),--nbgrader "$(NBGRADER)")
 class: $(CLASS)  ## the students' edition, in build/class (LESSONS="02 03": these and 00; NBGRADER=course/: its source, too)

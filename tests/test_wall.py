@@ -4,7 +4,6 @@ import json
 import os
 import re
 import secrets
-import shutil
 import socket
 import sqlite3
 import subprocess
@@ -460,7 +459,7 @@ ip addr add 10.42.0.1/24 dev hotspot; ip link set hotspot up
 exec "$0" -c 'from helpers.classroom.wall import own_addresses; print(own_addresses())'"""
 
 
-@pytest.mark.skipif(not shutil.which("unshare"), reason="no unshare")
+@pytest.mark.needs(tool="ip")
 def test_a_hotspot_that_leads_nowhere_has_an_address():
     command = ["unshare", "-Urn", "sh", "-c", HOTSPOT, sys.executable]
     ended = subprocess.run(command, capture_output=True, text=True)

@@ -55,6 +55,7 @@ TOOLS = {
     "Chromium": Tool(chromium, "apt install chromium"),
     "curl, lsof, pstree": Tool(all_of("curl", "lsof", "pstree"), "apt install curl lsof psmisc"),
     "fio": Tool(all_of("fio"), "apt install fio"),
+    "ip": Tool(all_of("ip", "unshare"), "apt install iproute2"),
     "git": Tool(lambda: (ROOT / ".git").exists() and shutil.which("git"), "apt install git, and run them in a clone"),
     "namespaces": Tool(namespaces, "a system that lets its users make namespaces, user_namespaces(7)"),
     "root": Tool(lambda: os.geteuid() == 0, "nothing: run these as root, with -m \"needs(tool='root')\""),

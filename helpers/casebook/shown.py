@@ -40,9 +40,7 @@ def cases(words: str = "") -> Table:
     more = [one for one in best if rates[one] and one not in found][: max(0, 5 - len(found))]
     caption = f"{len(found)} of {len(known)} cases, the likeliest first."
     if more:
-        caption = (
-            f"{len(found)} with all of the words in title or messages; the others come near. cases() lists all."
-        )
+        caption = f"{len(found)} with all of the words in title or messages; the others come near. cases() lists all."
     elif not found:
         caption = "No case has any of these words. Try others, or some of an error message; cases() lists all."
     found += more
