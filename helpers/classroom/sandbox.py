@@ -3,7 +3,6 @@ network, no other processes, an empty home, and limits on processes, memory, fil
 is read-only. The judge stays outside, where the kernel shows it the process by its outer pid, bwrap(1)."""
 
 import os
-import platform
 import shutil
 import sys
 import time
@@ -19,7 +18,7 @@ from ..libc import libc
 from ..measure.environment import why_no_start
 from ..teach.judging import HID, Fence
 from ..units import GiB, MiB, in_words
-from .seccomp import filter_file
+from .seccomp import filter_file, number_of
 
 MAX_PROCESSES = 256  # and threads: more than any answer needs
 MAX_FILES = 1_000  # in the working folder
@@ -35,7 +34,7 @@ SETTINGS = (  # name, the value that forbids user namespaces, a value that allow
     ("user.max_user_namespaces", "0", "10000"),
     ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
 )
-KEYCTL, KEYCTL_JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1  # the number of the system call
+KEYCTL_JOIN_SESSION_KEYRING = 1
 # `/` and `/dev`, which are in memory, become read-only. If memory runs out, the process is the first to be killed,
 # choom(1), unless it has changed that. prlimit(1) runs inside, where it counts the sandbox's processes only,
 # user_namespaces(7). Processor time has no limit: with one, the kernel counts it in ticks, and an answer's own timing
@@ -70,7 +69,7 @@ def unavailable_reason() -> str | None:
 
 def leave_keys() -> None:
     """Joins an empty session keyring, keyctl(2). No namespace hides the teacher's, which children would inherit."""
-    number = KEYCTL.get(platform.machine())
+    number = number_of("keyctl")
     if sys.platform == "linux" and number:
         libc().syscall(number, KEYCTL_JOIN_SESSION_KEYRING, None)
 

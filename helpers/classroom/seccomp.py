@@ -28,6 +28,11 @@ MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # linux/audit.h
 Instruction = tuple[int, int, int, int]
 
 
+def number_of(call: str) -> int | None:
+    """The number that a refused call has here; None on a machine of another kind."""
+    return dict(zip(REFUSED, NUMBERS.get(platform.machine(), ()), strict=False)).get(call)
+
+
 def program(machine: str) -> list[Instruction]:
     """The filter for a machine of NUMBERS."""
     *refused, fcntl, socket = NUMBERS[machine]
