@@ -281,7 +281,8 @@ def test_a_block_that_was_resized_is_told_apart():
     assert ", resized there:" in stack and "Another line may have filled it." in stack
 
 
-def test_the_addresses_that_arrow_reserves_are_not_memory():
+@pytest.mark.parametrize("modules", [["numpy"], ["numpy", "pyarrow"]])
+def test_the_addresses_that_arrow_reserves_are_not_memory(modules: list[str]):
     def grows() -> int:
         import pyarrow
 
@@ -289,7 +290,7 @@ def test_the_addresses_that_arrow_reserves_are_not_memory():
         return len(kept)
 
     pytest.importorskip("pyarrow")
-    assert " 64 MiB of " in measure(grows, stack=True, modules=["numpy"]).stack.replace("\n", " ")
+    assert " 64 MiB of " in measure(grows, stack=True, modules=modules).stack.replace("\n", " ")
 
 
 @pytest.mark.measured

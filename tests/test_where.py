@@ -178,7 +178,7 @@ def test_a_refusal_keeps_nothing():
 @each_of(
     ("thing", "way_on"),
     ([1, 2], "its elements lie all over the heap; ask about an element"),
-    ("text", "Python doesn't lend its characters, and x.encode() would show where a copy of them lies"),
+    ("text", "Python doesn't lend its characters; sys.getsizeof(x) is how many bytes they and their header take"),
     (Wrapper(), "ask where(np.asarray(x)), and once more: if the address changes, each answer is about a copy"),
     (object(), "ask about what it keeps, as where(x.data), or say what that is: help(where.register)"),
 )

@@ -124,6 +124,8 @@ def main() -> None:
             payload, options = pickle.load(inbox)
         sys.path[:] = options["path"]
         sys.modules[options["marks"]] = marks
+        if options["stack"]:  # Arrow's own allocator takes a GiB of addresses for one byte
+            os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
         for name in options["modules"]:
             try:
                 importlib.import_module(name)

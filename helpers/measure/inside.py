@@ -103,7 +103,6 @@ class Stacks:
 
     def __init__(self, folder: str, by_object: bool):
         self.path, self.tracker, self.taken = os.path.join(folder, "tracemalloc"), None, {}
-        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own takes a GiB of addresses for one byte
         try:
             import memray
 

@@ -217,7 +217,7 @@ def _way_on(kind: type) -> str:
     if issubclass(kind, (list, tuple, dict, set, frozenset)):
         return "its elements lie all over the heap; ask about an element"
     if issubclass(kind, str):
-        return "Python doesn't lend its characters, and x.encode() would show where a copy of them lies"
+        return "Python doesn't lend its characters; sys.getsizeof(x) is how many bytes they and their header take"
     if hasattr(kind, "__array__"):
         return "ask where(np.asarray(x)), and once more: if the address changes, each answer is about a copy"
     return "ask about what it keeps, as where(x.data), or say what that is: help(where.register)"
