@@ -1,4 +1,6 @@
-"""A k-mer index, built and opened from its arena, against a dict of the text: `python benchmarks/bench_arena.py`."""
+"""A k-mer index, built and opened from its arena, against a dict of the text: `python
+benchmarks/bench_arena.py`.
+"""
 
 import tempfile
 import timeit
@@ -31,7 +33,9 @@ def microseconds(statement: str, **names: object) -> str:
 
 
 def pages_touched(text: Path, index_path: Path, words: list[str]) -> str:
-    """Pages that a query touches, the median. Each query starts with no page in memory, and without readahead."""
+    """Pages that a query touches, the median. Each query starts with no page in memory, and without
+    readahead.
+    """
     touched = []
     with KmerIndex.of(text, K, index_path) as index:
         everything = index.arena.array(index.arena.root).base
@@ -45,7 +49,14 @@ def pages_touched(text: Path, index_path: Path, words: list[str]) -> str:
 
 
 def main(folder: Path) -> None:
-    columns = ("text", "way", "ready after", "anonymous memory", "one query", "pages a query touches")
+    columns = (
+        "text",
+        "way",
+        "ready after",
+        "anonymous memory",
+        "one query",
+        "pages a query touches",
+    )
     print("| " + " | ".join(columns) + " |\n|---|---|---:|---:|---:|---:|")
     for size in SIZES:
         text = dna(folder / size.replace(" ", ""), size)
@@ -61,10 +72,16 @@ def main(folder: Path) -> None:
         in_dict = microseconds("found[word]", found=found, word=words[0])
         del found
         touched = pages_touched(text, index_path, words)
-        ways = {"index, built": (build, query, ""), "index, opened": (opened, query, touched),
-                "dict of the text": (plain, in_dict, "")}  # fmt: skip
+        ways = {
+            "index, built": (build, query, ""),
+            "index, opened": (opened, query, touched),
+            "dict of the text": (plain, in_dict, ""),
+        }
         for way, (recording, lookup, pages) in ways.items():
-            took, memory = in_words(recording.wall, "seconds"), in_words(recording.peak.anonymous, "bytes")
+            took, memory = (
+                in_words(recording.wall, "seconds"),
+                in_words(recording.peak.anonymous, "bytes"),
+            )
             print(f"| {size} | {way} | {took} | {memory} | {lookup} | {pages} |")
 
 

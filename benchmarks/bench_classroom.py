@@ -1,7 +1,9 @@
-"""What grading a class costs, as an ordinary user: `python benchmarks/bench_classroom.py`, or `… 20` for 20 students.
+"""What grading a class costs, as an ordinary user: `python benchmarks/bench_classroom.py`, or `…
+20` for 20 students.
 
-Each student hands in lesson 02, with three answers. Of ten students, six are right, three are wrong and one is hostile.
-With `--kills 20` the class is graded once more, by a grader that is killed at 20 random moments.
+Each student hands in lesson 02, with three answers. Of ten students, six are right, three are wrong
+and one is hostile. With `--kills 20` the class is graded once more, by a grader that is killed at
+20 random moments.
 """
 
 import argparse
@@ -38,9 +40,18 @@ def answers(chance: random.Random) -> tuple[str, dict[str, str]]:
     """The kind of a student's answers, and a function for each exercise."""
     (kind,) = chance.choices(list(MIX), list(MIX.values()))
     pools = {
-        "right": {task.key: [task.solution_source, *(answer.body for answer in task.right)] for task in ASKED},
-        "wrong": {task.key: [answer.body for answer in task.wrong if answer.can_be_given] for task in ASKED},
-        "hostile": {task.key: [path.read_text() for path in HOSTILE if path.parent.name == task.key] for task in ASKED},
+        "right": {
+            task.key: [task.solution_source, *(answer.body for answer in task.right)]
+            for task in ASKED
+        },
+        "wrong": {
+            task.key: [answer.body for answer in task.wrong if answer.can_be_given]
+            for task in ASKED
+        },
+        "hostile": {
+            task.key: [path.read_text() for path in HOSTILE if path.parent.name == task.key]
+            for task in ASKED
+        },
     }
     return kind, {key: chance.choice(pool) for key, pool in pools[kind].items()}
 
@@ -50,27 +61,34 @@ def hand_in(at: Path, functions: dict[str, str]) -> None:
     for cell in notebook["cells"]:
         for task in ASKED:
             if f'exercise("{task.key}").check(' in "".join(cell["source"]):
-                cell["source"] = f'{functions[task.key]}\n\n\nexercise("{task.key}").check({task.name})'
+                cell["source"] = (
+                    f'{functions[task.key]}\n\n\nexercise("{task.key}").check({task.name})'
+                )
     at.parent.mkdir(parents=True)
     at.write_text(json.dumps(notebook), encoding="utf-8")
 
 
 def start(collected: Path, out: Path) -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, "-m", "helpers.classroom.grade", collected, "--out", out], cwd=ROOT)
+    return subprocess.Popen(
+        [sys.executable, "-m", "helpers.classroom.grade", collected, "--out", out], cwd=ROOT
+    )
 
 
 def graded(collected: Path, out: Path) -> tuple[float, list[tuple[float, float]]]:
     """Seconds, and the grader's own memory over time, in MiB: its unique set size."""
     began, memory, grader = time.monotonic(), [], start(collected, out)
     while grader.poll() is None:
-        memory.append((time.monotonic() - began, psutil.Process(grader.pid).memory_full_info().uss / MiB))
+        memory.append(
+            (time.monotonic() - began, psutil.Process(grader.pid).memory_full_info().uss / MiB)
+        )
         time.sleep(1)
     assert grader.returncode == 0
     return time.monotonic() - began, memory
 
 
 def killed(collected: Path, out: Path, times: int, seconds: float) -> int:
-    """Grades with a grader that is killed `times` in about the `seconds` it needs. Returns how many rows it had then.
+    """Grades with a grader that is killed `times` in about the `seconds` it needs. Returns how many
+    rows it had then.
 
     AssertionError if one of those rows changes afterwards.
     """
@@ -90,8 +108,14 @@ def killed(collected: Path, out: Path, times: int, seconds: float) -> int:
 def final_rows(out: Path, before: dict[tuple[str, str], Row]) -> dict[tuple[str, str], Row]:
     """The rows that won't be graded again. AssertionError if a row from `before` has changed."""
     with store(out) as known:
-        now = {(row.student, row.exercise): row for row in known.all(Row) if row.check and row.cause != NOT_CHECKED}
-    assert not (changed := [(row, now.get(key)) for key, row in before.items() if now.get(key) != row]), changed
+        now = {
+            (row.student, row.exercise): row
+            for row in known.all(Row)
+            if row.check and row.cause != NOT_CHECKED
+        }
+    assert not (
+        changed := [(row, now.get(key)) for key, row in before.items() if now.get(key) != row]
+    ), changed
     return now
 
 
@@ -99,7 +123,9 @@ def outcomes(out: Path) -> dict[tuple[str, str], tuple[str, str]]:
     """(student, exercise) -> (outcome, points)."""
     with open(out / "gradebook.csv", encoding="utf-8-sig", newline="") as file:
         lines = list(csv.DictReader(file))
-    return {(line["student"], line["exercise"]): (line["outcome"], line["points"]) for line in lines}
+    return {
+        (line["student"], line["exercise"]): (line["outcome"], line["points"]) for line in lines
+    }
 
 
 def draw(memory: list[tuple[float, float]]) -> None:
@@ -137,8 +163,15 @@ def main(students: int, kills: int) -> None:
         print(f"\n{students} hand-ins, {len(told)} answers: {seconds / 60:.1f} minutes, {here()}\n")
         if kills:
             rows = killed(folder / "collected", folder / "killed", kills, seconds)
-            other = {key: (told[key], came) for key, came in outcomes(folder / "killed").items() if came != told[key]}
-            print(f"{kills} kills, {rows} rows at the last, none of them changed since; other outcomes: {other}\n")
+            other = {
+                key: (told[key], came)
+                for key, came in outcomes(folder / "killed").items()
+                if came != told[key]
+            }
+            print(
+                f"{kills} kills, {rows} rows at the last, none of them changed since; other "
+                f"outcomes: {other}\n"
+            )
     found = Counter((kinds[student], outcome) for (student, _), (outcome, _) in told.items())
     print("| answers | " + " | ".join(columns := sorted({outcome for _, outcome in found})) + " |")
     print("|---|" + "---:|" * len(columns))
@@ -153,7 +186,9 @@ def main(students: int, kills: int) -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("MPLBACKEND", "agg")
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("students", type=int, nargs="?", default=200)
     parser.add_argument("--kills", type=int, default=0)
     options = parser.parse_args()

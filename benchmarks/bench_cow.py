@@ -52,7 +52,9 @@ def first_write() -> None:
         copy = seconds("x.copy()", x=array)
         write = seconds("Cow.borrowed(x).to_mut()", x=array, Cow=Cow)
         read = seconds("Cow.borrowed(x).value", x=array, Cow=Cow)
-        times = " | ".join((f"{copy * 1e6:,.1f} µs", f"{write * 1e6:,.1f} µs", f"{write / copy:.2f}"))
+        times = " | ".join(
+            (f"{copy * 1e6:,.1f} µs", f"{write * 1e6:,.1f} µs", f"{write / copy:.2f}")
+        )
         print(f"| {in_words(size, 'bytes')} | {times} | {read * 1e6:,.1f} µs |")
 
 

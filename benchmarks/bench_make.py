@@ -1,8 +1,9 @@
-"""Ways to write a file of random bytes, against random_file: `python benchmarks/bench_make.py [SIZE] [ROUNDS]`.
+"""Ways to write a file of random bytes, against random_file: `python benchmarks/bench_make.py
+[SIZE] [ROUNDS]`.
 
-Each way writes a new file in the folder for generated files, without the final sync unless its row says so. Every
-round runs all ways, one after another, and the table gives each way's best round. The first round doesn't count: the
-first touch of a machine's memory can cost many times the next.
+Each way writes a new file in the folder for generated files, without the final sync unless its row
+says so. Every round runs all ways, one after another, and the table gives each way's best round.
+The first round doesn't count: the first touch of a machine's memory can cost many times the next.
 """
 
 import hashlib
@@ -89,12 +90,22 @@ def main(size: int, rounds: int) -> None:
                     best[name] = min(best[name], perf_counter() - start)
     finally:
         path.unlink(missing_ok=True)
-    print(f"{units.in_words(size, 'bytes')}, best of {rounds} rounds. {here(generated())}, numpy {np.__version__}\n")
+    print(
+        f"{units.in_words(size, 'bytes')}, best of {rounds} rounds. {here(generated())}, numpy "
+        f"{np.__version__}\n"
+    )
     print("| way | seconds | × the bound |\n|---|---:|---:|")
     for name, seconds in best.items():
         print(f"| {name} | {seconds:.3f} | {seconds / best[BOUND]:.2f} |")
-    print(f"\nrandom_file takes {best[OURS] / best[BOUND]:.2f} times the bound (target: at most 1.4)", end="")
-    print(f", and dd {best[DD] / best[OURS]:.1f} times random_file (target: at least 8)" if DD in best else "")
+    print(
+        f"\nrandom_file takes {best[OURS] / best[BOUND]:.2f} times the bound (target: at most 1.4)",
+        end="",
+    )
+    print(
+        f", and dd {best[DD] / best[OURS]:.1f} times random_file (target: at least 8)"
+        if DD in best
+        else ""
+    )
 
 
 if __name__ == "__main__":

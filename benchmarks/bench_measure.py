@@ -1,4 +1,6 @@
-"""What measuring costs, and what it sees, against memory_profiler: `python benchmarks/bench_measure.py`."""
+"""What measuring costs, and what it sees, against memory_profiler: `python
+benchmarks/bench_measure.py`.
+"""
 
 import statistics
 import time
@@ -47,7 +49,9 @@ def slow_down() -> None:
 
 
 def start_up() -> None:
-    """Times everything around the call: interpreter, numpy, loading the function, the first sample, the report."""
+    """Times everything around the call: interpreter, numpy, loading the function, the first sample,
+    the report.
+    """
 
     def nothing() -> None:
         np.e  # noqa: B018  makes measure() import numpy before the call
@@ -57,14 +61,21 @@ def start_up() -> None:
         began = time.perf_counter()
         run = measure(nothing)
         took.append(time.perf_counter() - began - run.wall)
-    print(f"a case that imports numpy costs {min(took):.3f} s at best, {statistics.median(took):.3f} s in the median\n")
+    print(
+        f"a case that imports numpy costs {min(took):.3f} s at best, {statistics.median(took):.3f} "
+        "s in the median\n"
+    )
 
 
 def shortest_spike() -> None:
     """How much of a 256 MiB spike each meter sees, by how long it lasts; the worst of three."""
-    print("| held | measure, 1 ms | memory_usage, 1 ms | memory_usage, default |\n|---|---|---|---|")
+    print(
+        "| held | measure, 1 ms | memory_usage, 1 ms | memory_usage, default |\n|---|---|---|---|"
+    )
     for held in (0.1, 0.01, 0.001, 0.0):
-        seen = [min(see(held) for _ in range(3)) for see in (by_measure, by_profiler_often, by_profiler)]
+        seen = [
+            min(see(held) for _ in range(3)) for see in (by_measure, by_profiler_often, by_profiler)
+        ]
         print(f"| {held * 1000:g} ms | " + " | ".join(f"{share:.1%}" for share in seen) + " |")
 
 

@@ -1,4 +1,6 @@
-"""What looking at pages costs, against what you'd use instead: `python benchmarks/bench_pages.py`."""
+"""What looking at pages costs, against what you'd use instead: `python
+benchmarks/bench_pages.py`.
+"""
 
 import mmap
 import os
@@ -50,15 +52,26 @@ def page_by_page(mapping: mmap.mmap) -> int:
 
 def looking() -> None:
     """Looks at anonymous memory, all of it written, so every page has an entry to read."""
-    print("| pages | `page_map` | `where` | one entry at a time | psutil `memory_maps` | read smaps |")
+    print(
+        "| pages | `page_map` | `where` | one entry at a time | psutil `memory_maps` | read smaps |"
+    )
     print("|---:|---:|---:|---:|---:|---:|")
     for pages in COUNTS:
-        with mmap.mmap(-1, pages * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as mapping:
+        with mmap.mmap(
+            -1, pages * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        ) as mapping:
             mapping.madvise(mmap.MADV_NOHUGEPAGE)
             np.frombuffer(mapping, np.uint8)[:: mmap.PAGESIZE] = 1
-            ways = (lambda m=mapping: page_map(m), lambda m=mapping: where(m), lambda m=mapping: page_by_page(m),
-                    by_psutil, by_smaps)  # fmt: skip
-            print(f"| {pages:,} | " + " | ".join(f"{took(way) * 1e3:.2f} ms" for way in ways) + " |")
+            ways = (
+                lambda m=mapping: page_map(m),
+                lambda m=mapping: where(m),
+                lambda m=mapping: page_by_page(m),
+                by_psutil,
+                by_smaps,
+            )
+            print(
+                f"| {pages:,} | " + " | ".join(f"{took(way) * 1e3:.2f} ms" for way in ways) + " |"
+            )
             del ways
     print(f"\n`sharing` of one process: {took(lambda: sharing([os.getpid()])) * 1e3:.2f} ms")
 
@@ -68,7 +81,10 @@ def drawing() -> None:
     print("\n| pages | `page_film`, drawn | … and as PNG |\n|---:|---:|---:|")
     for pages in COUNTS:
         some = PageMap(np.random.default_rng(0).choice([0, 1, 1, 1, 3], pages).astype(np.uint8))
-        drawn, shown = took(lambda p=some: page_film({"": p})), took(lambda p=some: page_film({"": p}).png)
+        drawn, shown = (
+            took(lambda p=some: page_film({"": p})),
+            took(lambda p=some: page_film({"": p}).png),
+        )
         print(f"| {pages:,} | {drawn * 1e3:.0f} ms | {shown * 1e3:.0f} ms |")
 
 

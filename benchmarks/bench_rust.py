@@ -1,5 +1,6 @@
 """What copying 1 GiB takes and costs in Rust, each way in processes of its own, beside cp and dd:
-`python benchmarks/bench_rust.py` prints what `data/recorded/rust_copy.csv` holds, so `> data/recorded/rust_copy.csv`.
+`python benchmarks/bench_rust.py` prints what `data/recorded/rust_copy.csv` holds, so `>
+data/recorded/rust_copy.csv`.
 """
 
 import csv
@@ -35,7 +36,9 @@ SECONDS = ("warm (s)", "cold (s)")
 
 
 def copies(program: Path, size: int, rounds: int = 3) -> str:
-    """The table as CSV: the ways of `program`, copy.rs as it was built, with `size` bytes; then cp and dd."""
+    """The table as CSV: the ways of `program`, copy.rs as it was built, with `size` bytes; then cp
+    and dd.
+    """
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(("method", *COUNTS, *SECONDS))
@@ -53,7 +56,10 @@ def copies(program: Path, size: int, rounds: int = 3) -> str:
             told, warm = _run(command, source, copy, rounds, cold=False)
             _, cold = _run(command, source, copy, rounds, cold=True)
             (figures,) = figures_in(told).values() or ({},)
-            counts = [round(figures[key] / unit) if key in figures else "" for key, unit in COUNTS.values()]
+            counts = [
+                round(figures[key] / unit) if key in figures else ""
+                for key, unit in COUNTS.values()
+            ]
             table.writerow((name, *counts, f"{warm:.3f}", f"{cold:.3f}"))
     return text.getvalue()
 
@@ -86,12 +92,16 @@ def main() -> None:
         except NotBuilt as why:
             return print(f"The programs with crates can't be built here: {why}")
         made = next(answer for _, answer in answers(project))
-        machine, tools = here(generated()), ", ".join(f"{name} {version}" for name, version in made["crates"].items())
+        machine, tools = (
+            here(generated()),
+            ", ".join(f"{name} {version}" for name, version in made["crates"].items()),
+        )
         named = f"{machine.system}, {machine.cores} × {machine.cpu}, {machine.file_system}"
         print(
-            f"# Recorded, not measured here: copying 1 GiB in Rust ({made['compiler']}, release build; {tools}) on "
-            f"{named}. Bytes as counted by an allocator; memory in MiB just after the copy; warm: the source was in "
-            "the page cache, cold: it was not; seconds are the best of several whole runs."
+            f"# Recorded, not measured here: copying 1 GiB in Rust ({made['compiler']}, release "
+            f"build; {tools}) on {named}. Bytes as counted by an allocator; memory in MiB just "
+            "after the copy; warm: the source was in the page cache, cold: it was not; seconds "
+            "are the best of several whole runs."
         )
         print(copies(project / "target" / "release" / "copy", GiB), end="")
 

@@ -1,7 +1,7 @@
 """What it costs to open, list and load a file of tensors: `python benchmarks/bench_safetensors.py`.
 
-Compares TensorFile with the bound (a mapping, json and np.frombuffer, without any checks) and with other libraries.
-`python benchmarks/bench_safetensors.py "16 MiB"` leaves out larger files.
+Compares TensorFile with the bound (a mapping, json and np.frombuffer, without any checks) and with
+other libraries. `python benchmarks/bench_safetensors.py "16 MiB"` leaves out larger files.
 """
 
 import json
@@ -26,7 +26,14 @@ from helpers.measure.machine import here
 from helpers.units import in_words, size
 
 ROUNDS, TURNS = 30, 3  # a turn runs the rounds of every way, so a busy minute hits them all
-FILES = [("1 MiB", 10), ("1 MiB", 1000), ("64 MiB", 128), ("1 GiB", 10), ("1 GiB", 128), ("1 GiB", 1000)]
+FILES = [
+    ("1 MiB", 10),
+    ("1 MiB", 1000),
+    ("64 MiB", 128),
+    ("1 GiB", 10),
+    ("1 GiB", 128),
+    ("1 GiB", 1000),
+]
 Arrays = dict[str, np.ndarray]
 
 
@@ -61,7 +68,9 @@ def bare_list(path: Path) -> list[str]:
 
 def bare_array(mapped: mmap.mmap, entry: dict, start: int) -> np.ndarray:
     dtype, (begin, end) = np.dtype(DTYPES[entry["dtype"]]), entry["data_offsets"]
-    return np.frombuffer(mapped, dtype, (end - begin) // dtype.itemsize, start + begin).reshape(entry["shape"])
+    return np.frombuffer(mapped, dtype, (end - begin) // dtype.itemsize, start + begin).reshape(
+        entry["shape"]
+    )
 
 
 def bare_load(path: Path) -> Arrays:
@@ -113,7 +122,9 @@ def npy_load(path: Path) -> Arrays:
 def pickle_save(arrays: Arrays, path: Path) -> None:
     """Writes the arrays' bytes, then the pickle, then the pickle's offset."""
     with path.open("wb") as file:
-        head = pickle.dumps(arrays, 5, buffer_callback=lambda buffer: file.write(buffer.raw()) and None)
+        head = pickle.dumps(
+            arrays, 5, buffer_callback=lambda buffer: file.write(buffer.raw()) and None
+        )
         where = file.tell()
         file.write(head + where.to_bytes(8, "little"))
 
@@ -121,7 +132,9 @@ def pickle_save(arrays: Arrays, path: Path) -> None:
 def pickle_load(path: Path) -> Arrays:
     view = memoryview(mapping(path))
     where, each = int.from_bytes(view[-8:], "little"), int(path.suffix[1:])
-    return pickle.loads(view[where:-8], buffers=(view[at : at + each] for at in range(0, where, each)))
+    return pickle.loads(
+        view[where:-8], buffers=(view[at : at + each] for at in range(0, where, each))
+    )
 
 
 def pickle_tensor(path: Path, name: str) -> np.ndarray:
@@ -148,7 +161,10 @@ def arrow() -> "Way":
 
 
 def arrays_of(batch: Any) -> Arrays:
-    return {name: column.to_numpy() for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+    return {
+        name: column.to_numpy()
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    }
 
 
 @dataclass(frozen=True)
@@ -179,7 +195,9 @@ def ways() -> dict[str, Way]:
 
 
 def best(call: Callable[[], object]) -> float:
-    """The best seconds of ROUNDS calls, or of as many as fit into a second. Drops each result before the next call."""
+    """The best seconds of ROUNDS calls, or of as many as fit into a second. Drops each result
+    before the next call.
+    """
     times, until = [], time.perf_counter() + 1
     while len(times) < ROUNDS and (not times or time.perf_counter() < until):
         began = time.perf_counter()
@@ -191,12 +209,19 @@ def best(call: Callable[[], object]) -> float:
 
 def touched(arrays: Arrays) -> int:
     """Reads a value from every page."""
-    return sum(int(np.count_nonzero(np.asarray(array).ravel().view("u4")[::1024])) for array in arrays.values())
+    return sum(
+        int(np.count_nonzero(np.asarray(array).ravel().view("u4")[::1024]))
+        for array in arrays.values()
+    )
 
 
 def times(way: Way, path: Path, name: str) -> list[float]:
-    return [best(lambda: way.listed(path)), best(lambda: way.tensor(path, name)), best(lambda: way.load(path)),
-            best(lambda: touched(way.load(path)))]  # fmt: skip
+    return [
+        best(lambda: way.listed(path)),
+        best(lambda: way.tensor(path, name)),
+        best(lambda: way.load(path)),
+        best(lambda: touched(way.load(path))),
+    ]
 
 
 def first(way: Way, path: Path) -> float:
@@ -220,14 +245,32 @@ def files_of(path: Path) -> list[Path]:
 def bench(text: str, count: int, folder: Path, ways: dict[str, Way]) -> None:
     each = size(text) // count // 1024 * 1024  # whole KiB, so all are aligned
     block = np.random.default_rng(0).random(each // 4, "f4").reshape(-1, 64)
-    arrays = {f"layers.{i}.weight": block[:] for i in range(count)}  # separate arrays, or pickle would store only one
-    paths = {way.save: folder / f"{i}.{each}" for i, way in enumerate(ways.values())}  # one file per format
+    arrays = {
+        f"layers.{i}.weight": block[:] for i in range(count)
+    }  # separate arrays, or pickle would store only one
+    paths = {
+        way.save: folder / f"{i}.{each}" for i, way in enumerate(ways.values())
+    }  # one file per format
     for write, path in paths.items():
         write(arrays, path)
-    heads = "open, list", "one tensor", "all tensors", "all, touched", "… first, cold", "anonymous, loaded", "… file"
-    print(f"\n### {text}, {count:,} tensors\n\n| way | " + " | ".join(heads) + " |\n|---|" + "---:|" * len(heads))
+    heads = (
+        "open, list",
+        "one tensor",
+        "all tensors",
+        "all, touched",
+        "… first, cold",
+        "anonymous, loaded",
+        "… file",
+    )
+    print(
+        f"\n### {text}, {count:,} tensors\n\n| way | "
+        + " | ".join(heads)
+        + " |\n|---|"
+        + "---:|" * len(heads)
+    )
     turns = [
-        [fresh(times, way, paths[way.save], "layers.1.weight").value for way in ways.values()] for _ in range(TURNS)
+        [fresh(times, way, paths[way.save], "layers.1.weight").value for way in ways.values()]
+        for _ in range(TURNS)
     ]
     for (title, way), rounds in zip(ways.items(), zip(*turns, strict=True), strict=True):
         for file in files_of(paths[way.save]):

@@ -1,7 +1,8 @@
-"""The model server: answers, swaps under load, downloads: `python benchmarks/bench_serve.py`. It needs wrk.
+"""The model server: answers, swaps under load, downloads: `python benchmarks/bench_serve.py`. It
+needs wrk.
 
-httptools, hypercorn, granian and nginx get a row if they are installed. `--swaps 10000` also swaps that often, and
-looks at the memory. `--short` is for a quick try.
+httptools, hypercorn, granian and nginx get a row if they are installed. `--swaps 10000` also swaps
+that often, and looks at the memory. `--short` is for a quick try.
 """
 
 import argparse
@@ -59,13 +60,22 @@ app = Service(folder, Scoreboard(1), 0).app
 app.router.routes.insert(0, Route("/plain", lambda request: FileResponse(folder / "large")))
 """
 SERVERS = {
-    "uvicorn, h11": ("h11", "uvicorn --http h11 --loop asyncio --no-access-log --log-level error --port {} app:app"),
+    "uvicorn, h11": (
+        "h11",
+        "uvicorn --http h11 --loop asyncio --no-access-log --log-level error --port {} app:app",
+    ),
     "uvicorn, httptools": (
         "httptools",
-        "uvicorn --http httptools --loop asyncio --no-access-log --log-level error --port {} app:app",
+        (
+            "uvicorn --http httptools --loop asyncio --no-access-log --log-level error --port {} "
+            "app:app"
+        ),
     ),
     "hypercorn": ("hypercorn", "hypercorn --log-level error -b 127.0.0.1:{} app:app"),
-    "granian": ("granian", "granian --interface asgi --loop asyncio --no-access-log --port {} app:app"),
+    "granian": (
+        "granian",
+        "granian --interface asgi --loop asyncio --no-access-log --port {} app:app",
+    ),
 }
 NGINX = """
 {user}daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log;
@@ -75,16 +85,34 @@ http {{ access_log off; sendfile on; server {{ listen 127.0.0.1:{port}; root {fo
 
 
 def load(scratch: Path, url: str, seconds: float) -> subprocess.Popen:
-    (scratch / "load.lua").write_text(SCRIPT % "".join(f"\\{byte:03d}" for byte in PICTURES.tobytes()))
-    arguments = ["-t1", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "-s", str(scratch / "load.lua"), url]
+    (scratch / "load.lua").write_text(
+        SCRIPT % "".join(f"\\{byte:03d}" for byte in PICTURES.tobytes())
+    )
+    arguments = [
+        "-t1",
+        f"-c{CONNECTIONS}",
+        f"-d{seconds:.0f}s",
+        "-s",
+        str(scratch / "load.lua"),
+        url,
+    ]
     return subprocess.Popen(["wrk", *arguments], stdout=subprocess.PIPE, text=True)
 
 
 def told(loading: subprocess.Popen) -> tuple[float, float, int, dict[str, int]]:
-    """Answers per second, the slowest 1 % in ms, requests that failed, and how often each answer came."""
+    """Answers per second, the slowest 1 % in ms, requests that failed, and how often each answer
+    came.
+    """
     text, _ = loading.communicate()
-    failed = sum(map(int, re.findall(r"(?:Non-2xx or 3xx responses:|connect|read|write|timeout) (\d+)", text)))
-    seen = {body: int(count) for count, body in re.findall(r"^SEEN (\d+) (.*)$", text, re.MULTILINE)}
+    failed = sum(
+        map(
+            int,
+            re.findall(r"(?:Non-2xx or 3xx responses:|connect|read|write|timeout) (\d+)", text),
+        )
+    )
+    seen = {
+        body: int(count) for count, body in re.findall(r"^SEEN (\d+) (.*)$", text, re.MULTILINE)
+    }
     slowest = float(re.search(r"^P99 (.*)$", text, re.MULTILINE)[1]) / 1000
     return float(re.search(r"Requests/sec: *([\d.]+)", text)[1]), slowest, failed, seen
 
@@ -96,7 +124,9 @@ def free_port() -> int:
 
 @contextmanager
 def running(command: list[str], port: int, **options: object) -> Iterator[psutil.Process]:
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options
+    ) as process:
         try:
             while not reachable(port):
                 time.sleep(0.05)
@@ -117,16 +147,25 @@ def servers(scratch: Path, seconds: float) -> None:
         if find_spec(package):
             port = free_port()
             with running(
-                [sys.executable, "-m", *arguments.format(port).split()], port, cwd=scratch, env=environment(scratch)
+                [sys.executable, "-m", *arguments.format(port).split()],
+                port,
+                cwd=scratch,
+                env=environment(scratch),
             ):
                 told(load(scratch, f"http://127.0.0.1:{port}/models/m/answers", 1))
-                rate, slowest, *_ = told(load(scratch, f"http://127.0.0.1:{port}/models/m/answers", seconds))
+                rate, slowest, *_ = told(
+                    load(scratch, f"http://127.0.0.1:{port}/models/m/answers", seconds)
+                )
             print(f"| {title} | {rate:,.0f} | {slowest:.1f} ms |", flush=True)
 
 
 def environment(scratch: Path) -> dict[str, str]:
     paths = os.pathsep.join(filter(None, (str(scratch), os.getcwd(), os.environ.get("PYTHONPATH"))))
-    return os.environ | {"MODELS": str(scratch / "models"), "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
+    return os.environ | {
+        "MODELS": str(scratch / "models"),
+        "PYTHONPATH": paths,
+        "OPENBLAS_NUM_THREADS": "1",
+    }
 
 
 def backends(scratch: Path, address: str, seconds: float) -> None:
@@ -135,7 +174,9 @@ def backends(scratch: Path, address: str, seconds: float) -> None:
     for _ in range(3):
         for model in MODELS:
             for backend in ("mapped", "copied", "half"):
-                loading = load(scratch, f"http://{address}/models/{model}/answers?backend={backend}", seconds)
+                loading = load(
+                    scratch, f"http://{address}/models/{model}/answers?backend={backend}", seconds
+                )
                 rates.setdefault((model, backend), []).append(told(loading)[0])
     print("\n| model | weights | answers/s, best of 3 | the others |\n|---|---|---:|---:|")
     for (model, backend), (*others, best) in ((name, sorted(each)) for name, each in rates.items()):
@@ -144,8 +185,12 @@ def backends(scratch: Path, address: str, seconds: float) -> None:
 
 
 def swaps(scratch: Path, address: str, model: str, count: int, seconds: float) -> None:
-    """Under full load, an upload every `seconds / count`. Each answer must be that of the version it names."""
-    files = [digit_model(scratch / f"{turn}.safetensors", turn, MODELS[model]) for turn in range(10)]
+    """Under full load, an upload every `seconds / count`. Each answer must be that of the version
+    it names.
+    """
+    files = [
+        digit_model(scratch / f"{turn}.safetensors", turn, MODELS[model]) for turn in range(10)
+    ]
     url = f"http://{address}/models/{model}/answers"
     calm, calm_slowest, *_ = told(load(scratch, url, seconds / 2))
     turns = {put(address, model, files[0]).json["version"]: 0}
@@ -156,13 +201,23 @@ def swaps(scratch: Path, address: str, model: str, count: int, seconds: float) -
         turns[put(address, model, files[swap % 10]).json["version"]] = swap % 10
         took.append(time.monotonic() - before)
     rate, slowest, failed, seen = told(loading)
-    right = {turn: digits_in(memoryview(file.read_bytes())).read(PICTURES).tolist() for turn, file in enumerate(files)}
+    right = {
+        turn: digits_in(memoryview(file.read_bytes())).read(PICTURES).tolist()
+        for turn, file in enumerate(files)
+    }
     answers = [(json.loads(body), often) for body, often in seen.items()]
-    torn = sum(often for answer, often in answers if answer["digits"] != right[turns[answer["version"]]])
+    torn = sum(
+        often for answer, often in answers if answer["digits"] != right[turns[answer["version"]]]
+    )
     again, again_slowest, *_ = told(load(scratch, url, seconds / 2))
-    print(f"\n| {MODELS[model]} | answers/s | slowest 1 % | failed | torn |\n|---|---:|---:|---:|---:|")
+    print(
+        f"\n| {MODELS[model]} | answers/s | slowest 1 % | failed | torn "
+        "|\n|---|---:|---:|---:|---:|"
+    )
     print(f"| no swaps, before | {calm:,.0f} | {calm_slowest:.1f} ms | | |")
-    print(f"| {count} swaps in {seconds:.0f} s | {rate:,.0f} | {slowest:.1f} ms | {failed} | {torn} |")
+    print(
+        f"| {count} swaps in {seconds:.0f} s | {rate:,.0f} | {slowest:.1f} ms | {failed} | {torn} |"
+    )
     print(f"| no swaps, after | {again:,.0f} | {again_slowest:.1f} ms | | |")
     named = len({answer["version"] for answer, _ in answers})
     middle, most = (f"{1000 * seconds:.0f} ms" for seconds in (sorted(took)[count // 2], max(took)))
@@ -177,16 +232,32 @@ def downloads(scratch: Path, address: str, pids: list[int], mib: int) -> None:
     port, nginx_port = free_port(), free_port()
     rows = [
         ("sendfile", "/models/large", address, [psutil.Process(pid) for pid in pids]),
-        ("through user space", "/models/large?through=user", address, [psutil.Process(pid) for pid in pids]),
+        (
+            "through user space",
+            "/models/large?through=user",
+            address,
+            [psutil.Process(pid) for pid in pids],
+        ),
     ]
     command = [sys.executable, "-m", *SERVERS["uvicorn, h11"][1].format(port).split()]
     with running(command, port, cwd=scratch, env=environment(scratch)) as plain:
         rows.append(("Starlette's FileResponse", "/plain", f"127.0.0.1:{port}", [plain]))
         if nginx := shutil.which("nginx"):
-            user = "" if os.geteuid() else "user root; "  # its worker must be able to read the folder
-            (scratch / "nginx.conf").write_text(NGINX.format(folder=scratch / "models", port=nginx_port, user=user))
+            user = (
+                "" if os.geteuid() else "user root; "
+            )  # its worker must be able to read the folder
+            (scratch / "nginx.conf").write_text(
+                NGINX.format(folder=scratch / "models", port=nginx_port, user=user)
+            )
             with running([nginx, "-c", str(scratch / "nginx.conf")], nginx_port) as master:
-                rows.append(("nginx, sendfile", "/large", f"127.0.0.1:{nginx_port}", [master, *master.children()]))
+                rows.append(
+                    (
+                        "nginx, sendfile",
+                        "/large",
+                        f"127.0.0.1:{nginx_port}",
+                        [master, *master.children()],
+                    )
+                )
                 _downloads(rows, mib)
         else:
             _downloads(rows, mib)
@@ -200,8 +271,13 @@ def _downloads(rows: list, mib: int) -> None:
             before, began = spent(processes), time.monotonic()
             for _ in range(DOWNLOADS):
                 assert drained(address, path) == mib * MiB
-            figures.setdefault(title, []).append((spent(processes) - before, time.monotonic() - began))
-    print(f"\n| {DOWNLOADS} × {mib} MiB | processor time of the server, best of 3 | wall |\n|---|---:|---:|")
+            figures.setdefault(title, []).append(
+                (spent(processes) - before, time.monotonic() - began)
+            )
+    print(
+        f"\n| {DOWNLOADS} × {mib} MiB | processor time of the server, best of 3 | wall "
+        "|\n|---|---:|---:|"
+    )
     for title, each in figures.items():
         cpu, wall = min(each)
         print(f"| {title} | {cpu:.2f} s | {wall:.2f} s |", flush=True)
@@ -223,14 +299,23 @@ def drained(address: str, path: str) -> int:
 
 
 def first_answers(models: Path, mib: int) -> None:
-    """From a worker's first request to its answer; the worker is already there, and the file is in the page cache."""
-    print(f"\n| model of {mib:,} MiB | weights | first answer | second | anonymous | first of a new worker |")
+    """From a worker's first request to its answer; the worker is already there, and the file is in
+    the page cache.
+    """
+    print(
+        f"\n| model of {mib:,} MiB | weights | first answer | second | anonymous | first of a new "
+        "worker |"
+    )
     print("|---|---|---:|---:|---:|---:|")
     for title, part in (("all of it used", 1), ("a tenth used", 10)):
         hidden = mib * MiB // part // 300
-        weights = {"hidden.weight": np.ones((hidden, 64), "f4"), "hidden.bias": np.ones(hidden, "f4"),
-                   "out.weight": np.ones((10, hidden), "f4"), "out.bias": np.ones(10, "f4"),
-                   "unused": np.ones(mib * MiB * (part - 1) // part, "u1")}  # fmt: skip
+        weights = {
+            "hidden.weight": np.ones((hidden, 64), "f4"),
+            "hidden.bias": np.ones(hidden, "f4"),
+            "out.weight": np.ones((10, hidden), "f4"),
+            "out.bias": np.ones(10, "f4"),
+            "unused": np.ones(mib * MiB * (part - 1) // part, "u1"),
+        }
         save(weights, models / "large")
         del weights
         for backend in ("mapped", "copied"):
@@ -242,7 +327,9 @@ def first_answers(models: Path, mib: int) -> None:
 
 
 def first_answer(models: Path, backend: str) -> tuple[float, float, float]:
-    """Seconds for the first answer and for the second, and by how many bytes the worker's own memory has grown."""
+    """Seconds for the first answer and for the second, and by how many bytes the worker's own
+    memory has grown.
+    """
     with serve(models, workers=1) as server:
         line, took = HTTPConnection(server.address, timeout=60), []
         before = metrics(server.address)["together"]["anonymous"]
@@ -255,19 +342,28 @@ def first_answer(models: Path, backend: str) -> tuple[float, float, float]:
 
 
 def successor(models: Path, backend: str) -> float:
-    """Seconds from the death of the only worker to the first answer of the worker that takes its place."""
+    """Seconds from the death of the only worker to the first answer of the worker that takes its
+    place.
+    """
     with serve(models, workers=1) as server:
         time.sleep(2)  # a worker that dies young is replaced later
         os.kill(metrics(server.address)["workers"][0]["pid"], signal.SIGKILL)
         began = time.perf_counter()
         while True:
             with suppress(OSError, HTTPException):
-                ask(server.address, "POST", f"/models/large/answers?backend={backend}", PICTURES[:1].tobytes())
+                ask(
+                    server.address,
+                    "POST",
+                    f"/models/large/answers?backend={backend}",
+                    PICTURES[:1].tobytes(),
+                )
                 return time.perf_counter() - began
 
 
 def memory(scratch: Path, address: str, count: int) -> None:
-    """Anonymous memory of all workers, and versions mapped, over many swaps; each version answers."""
+    """Anonymous memory of all workers, and versions mapped, over many swaps; each version
+    answers.
+    """
     files = [digit_model(scratch / f"{turn}.safetensors", turn) for turn in range(2)]
     print("\n| swaps | anonymous, all workers | versions mapped |\n|---:|---:|---:|")
     for swap in range(count + 1):
@@ -278,12 +374,17 @@ def memory(scratch: Path, address: str, count: int) -> None:
             time.sleep(1)  # idle workers let go of old versions
             found = metrics(address)
             versions = sum(worker["versions"] for worker in found["workers"])
-            print(f"| {swap:,} | {found['together']['anonymous'] / MiB:.1f} MiB | {versions} |", flush=True)
+            print(
+                f"| {swap:,} | {found['together']['anonymous'] / MiB:.1f} MiB | {versions} |",
+                flush=True,
+            )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--swaps", type=int, default=0, help="also look at the memory over so many swaps")
+    parser.add_argument(
+        "--swaps", type=int, default=0, help="also look at the memory over so many swaps"
+    )
     parser.add_argument("--short", action="store_true")
     asked = parser.parse_args()
     if not shutil.which("wrk"):

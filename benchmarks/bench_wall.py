@@ -1,5 +1,7 @@
 """The wall under 200 students, beside silent and malformed clients, and killed again and again:
-`python benchmarks/bench_wall.py`. Locust makes the students; uv fetches it, so that needs a network."""
+`python benchmarks/bench_wall.py`. Locust makes the students; uv fetches it, so that needs a
+network.
+"""
 
 import json
 import os
@@ -24,14 +26,19 @@ GET = [Path(sys.executable).parent / "uv", "tool", "run", "-q", "--from", LOCUST
 STUDENTS, SECONDS, BAD, SILENT, KILLS = 200, 10, 20_000, 500, 20
 PEAKS = {"slurp": 256.0, "async chunks": 1.0, "mmap": 0.0}
 
-if "CLASS" in os.environ:  # this is what Locust reads: a student joins, votes once within SECONDS, and every other one
+if (
+    "CLASS" in os.environ
+):  # this is what Locust reads: a student joins, votes once within SECONDS, and every other one
     from locust import HttpUser, constant, task  # looks at a phone's page meanwhile
 
     class Student(HttpUser):
         wait_time = constant(2)
 
         def on_start(self) -> None:
-            self.voter, self.votes_at = secrets.token_hex(16), time.time() + random.uniform(0, SECONDS - 1)
+            self.voter, self.votes_at = (
+                secrets.token_hex(16),
+                time.time() + random.uniform(0, SECONDS - 1),
+            )
             self.phone, code = random.random() < 0.5, os.environ["CLASS"]
             self.client.put(f"/{code}/voters/{self.voter}", data="{}", name="join")
 
@@ -42,7 +49,9 @@ if "CLASS" in os.environ:  # this is what Locust reads: a student joins, votes o
             if self.votes_at and time.time() + 2 > self.votes_at:
                 time.sleep(max(0.0, self.votes_at - time.time()))
                 self.votes_at, body = 0, json.dumps({"answer": PEAKS, "at": time.time_ns()})
-                self.client.put(f"/{os.environ['CLASS']}/votes/{self.voter}/02.three", data=body, name="vote")
+                self.client.put(
+                    f"/{os.environ['CLASS']}/votes/{self.voter}/02.three", data=body, name="vote"
+                )
 
 else:
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -50,18 +59,42 @@ else:
 
 
 def students(room: "Class") -> dict[str, float]:
-    """Runs 200 of them. What Locust says of their votes: how many, failures, and seconds to an acknowledgement."""
+    """Runs 200 of them. What Locust says of their votes: how many, failures, and seconds to an
+    acknowledgement.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        command = [*GET, "locust", "--headless", "-f", __file__, "-H", f"http://{room.at}", "-u", str(STUDENTS),
-                   "-r", str(STUDENTS), "-t", f"{SECONDS + 4}s", "--json-file", f"{folder}/all"]  # fmt: skip
-        subprocess.run(command, env=os.environ | {"CLASS": room.code}, capture_output=True, timeout=120)
-        (votes,) = [one for one in json.loads(Path(folder, "all.json").read_text()) if one["name"] == "vote"]
+        command = [
+            *GET,
+            "locust",
+            "--headless",
+            "-f",
+            __file__,
+            "-H",
+            f"http://{room.at}",
+            "-u",
+            str(STUDENTS),
+            "-r",
+            str(STUDENTS),
+            "-t",
+            f"{SECONDS + 4}s",
+            "--json-file",
+            f"{folder}/all",
+        ]
+        subprocess.run(
+            command, env=os.environ | {"CLASS": room.code}, capture_output=True, timeout=120
+        )
+        (votes,) = [
+            one for one in json.loads(Path(folder, "all.json").read_text()) if one["name"] == "vote"
+        ]
     times = sorted(float(ms) for ms, count in votes["response_times"].items() for _ in range(count))
     return {
-        "votes": votes["num_requests"], "failed": votes["num_failures"], "kept": room.state()["answers"],
-        "median s": times[len(times) // 2] / 1000, "99 of 100 within s": times[int(0.99 * (len(times) - 1))] / 1000,
+        "votes": votes["num_requests"],
+        "failed": votes["num_failures"],
+        "kept": room.state()["answers"],
+        "median s": times[len(times) // 2] / 1000,
+        "99 of 100 within s": times[int(0.99 * (len(times) - 1))] / 1000,
         "slowest s": times[-1] / 1000,
-    }  # fmt: skip
+    }
 
 
 def asked(folder: str) -> "Class":
@@ -83,10 +116,20 @@ def watch(room: "Class") -> None:
 
 
 def malformed(room: "Class", turn: int) -> int:
-    vote, key = f"/{room.code}/votes/{secrets.token_hex(16)}/02.three", {"Authorization": "Bearer WRONG"}
-    requests = [("PUT", vote, b"x" * 10**6), ("PUT", vote, b"[" * 4000), ("PUT", vote, b'{"answer": NaN, "at": 1}'),
-                ("GET", "/WRONG/state"), ("PUT", f"/{room.code}/questions/x", b"{}", key), ("DELETE", vote),
-                ("GET", f"/{room.code}/{'x' * 100_000}"), ("POST", "/teacher", b"key=guess")]  # fmt: skip
+    vote, key = (
+        f"/{room.code}/votes/{secrets.token_hex(16)}/02.three",
+        {"Authorization": "Bearer WRONG"},
+    )
+    requests = [
+        ("PUT", vote, b"x" * 10**6),
+        ("PUT", vote, b"[" * 4000),
+        ("PUT", vote, b'{"answer": NaN, "at": 1}'),
+        ("GET", "/WRONG/state"),
+        ("PUT", f"/{room.code}/questions/x", b"{}", key),
+        ("DELETE", vote),
+        ("GET", f"/{room.code}/{'x' * 100_000}"),
+        ("POST", "/teacher", b"key=guess"),
+    ]
     method, path, *rest = requests[turn % len(requests)]
     try:
         return room.ask(method, path, *rest[:1], **(rest[1] if rest[1:] else {}))[0]
@@ -105,7 +148,10 @@ def crowded(folder: str) -> None:
         print("beside them:", students(room))
         counted = Counter(one.result() for one in sent)
     after, then = process.memory_info().rss >> 20, size_of(room.folder) >> 10
-    print(f"{BAD} malformed, {len(silent)} silent: {dict(sorted(counted.items()))} (0: cut off while sending)")
+    print(
+        f"{BAD} malformed, {len(silent)} silent: {dict(sorted(counted.items()))} (0: cut off while "
+        "sending)"
+    )
     print(f"memory {before} -> {after} MiB, disk {on_disk} -> {then} KiB")
     room.kill()
 
@@ -131,7 +177,10 @@ def killed(folder: str) -> None:
     room.kill()
     with sqlite3.connect(room.folder / "wall" / "wall.sqlite") as kept:
         stored = {voter for (voter,) in kept.execute("select voter from votes")}
-    print(f"killed {KILLS} times: {len(acknowledged)} acknowledged, {len(acknowledged - stored)} of them lost")
+    print(
+        f"killed {KILLS} times: {len(acknowledged)} acknowledged, {len(acknowledged - stored)} of "
+        "them lost"
+    )
 
 
 def alone(folder: str) -> None:

@@ -1,4 +1,6 @@
-"""What a Yoke costs against a plain attribute, and YokeCache against reading: `python benchmarks/bench_yoke.py`."""
+"""What a Yoke costs against a plain attribute, and YokeCache against reading: `python
+benchmarks/bench_yoke.py`.
+"""
 
 import functools
 import tempfile
@@ -39,7 +41,10 @@ def took(call: Callable[[], object]) -> float:
 
 
 def words(seconds: float) -> str:
-    unit, factor = next(((u, f) for u, f in (("ns", 1e9), ("µs", 1e6), ("ms", 1e3)) if seconds * f < 1000), ("s", 1))
+    unit, factor = next(
+        ((u, f) for u, f in (("ns", 1e9), ("µs", 1e6), ("ms", 1e3)) if seconds * f < 1000),
+        ("s", 1),
+    )
     return f"{seconds * factor:,.3g} {unit}"
 
 
@@ -47,8 +52,16 @@ def access(path: Path) -> None:
     """Times single statements in timeit's own loop, without a call of ours around them."""
     print("| statement | time |\n|---|---:|")
     data = path.read_bytes()
-    names = {"plain": Plain(floats(data)), "yoke": Yoke.attach(MappedFile(path), floats), "data": data,
-             "Yoke": Yoke, "floats": floats, "file": path, "MappedFile": MappedFile, "np": np}  # fmt: skip
+    names = {
+        "plain": Plain(floats(data)),
+        "yoke": Yoke.attach(MappedFile(path), floats),
+        "data": data,
+        "Yoke": Yoke,
+        "floats": floats,
+        "file": path,
+        "MappedFile": MappedFile,
+        "np": np,
+    }
     for title, statement in {
         "plain attribute, `plain.view`": "plain.view",
         "a method that returns it, `plain.get()`": "plain.get()",
@@ -56,7 +69,9 @@ def access(path: Path) -> None:
         "`yoke.clone()`, dropped": "yoke.clone()",
         "`np.frombuffer(data)`, for comparison": "np.frombuffer(data, 'f4')",
         "`Yoke.attach(data, floats)` over bytes, released": "Yoke.attach(data, floats).release()",
-        "… over a MappedFile: open, map, attach, unmap": "Yoke.attach(MappedFile(file), floats).release()",
+        "… over a MappedFile: open, map, attach, unmap": (
+            "Yoke.attach(MappedFile(file), floats).release()"
+        ),
     }.items():
         timer = timeit.Timer(statement, globals=names)
         number, _ = timer.autorange()
@@ -65,8 +80,15 @@ def access(path: Path) -> None:
 
 def caching(folder: Path) -> None:
     """Times the same file again and again, in the page cache. "Used" reads one value per page."""
-    header = ("`YokeCache.get`, hit", "`lru_cache` over read, hit", "read again", "map again",
-              "read again, used", "map again, used", "`YokeCache.get`, hit, used")  # fmt: skip
+    header = (
+        "`YokeCache.get`, hit",
+        "`lru_cache` over read, hit",
+        "read again",
+        "map again",
+        "read again, used",
+        "map again, used",
+        "`YokeCache.get`, hit, used",
+    )
     print("\n| file | " + " | ".join(header) + " |\n|---|" + "---:|" * len(header))
     for text in SIZES:
         path = random_file(folder / text.replace(" ", ""), text)
@@ -81,10 +103,20 @@ def caching(folder: Path) -> None:
                 with cache.get(path) as view:
                     return used(view)
 
-            ways = (hit, lambda p=path, r=read: floats(r(p))[0], lambda p=path: floats(p.read_bytes())[0],
-                    lambda p=path: mapped(p)[0], lambda p=path: used(floats(p.read_bytes())),
-                    lambda p=path: used(mapped(p)), hit_used)  # fmt: skip
-            print(f"| {in_words(size(text), 'bytes')} | " + " | ".join(words(took(way)) for way in ways) + " |")
+            ways = (
+                hit,
+                lambda p=path, r=read: floats(r(p))[0],
+                lambda p=path: floats(p.read_bytes())[0],
+                lambda p=path: mapped(p)[0],
+                lambda p=path: used(floats(p.read_bytes())),
+                lambda p=path: used(mapped(p)),
+                hit_used,
+            )
+            print(
+                f"| {in_words(size(text), 'bytes')} | "
+                + " | ".join(words(took(way)) for way in ways)
+                + " |"
+            )
 
 
 def mapped(path: Path) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""The workshop behind the lessons: make a file, measure what reading it costs, show it, teach with it, publish it."""
+"""The workshop behind the lessons: make a file, measure what reading it costs, show it, teach with
+it, publish it.
+"""
 
 import sys
 from typing import Any

@@ -1,4 +1,6 @@
-"""The edition of these lessons: the day and the commit that every page, zip, notebook and verdict names."""
+"""The edition of these lessons: the day and the commit that every page, zip, notebook and verdict
+names.
+"""
 
 import os
 import subprocess
@@ -8,7 +10,9 @@ from functools import cache
 
 from .folders import EXERCISES, ROOT
 
-CLASS_EDITION = EXERCISES / "class-edition.toml"  # marks a class edition, without solutions and answers
+CLASS_EDITION = (
+    EXERCISES / "class-edition.toml"
+)  # marks a class edition, without solutions and answers
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,11 @@ def edition() -> Edition:
 
 
 def git(*arguments: str, given: bytes = b"") -> bytes:
-    """What git says about this checkout, never one around it. OSError without git, CalledProcessError if it fails."""
+    """What git says about this checkout, never one around it. OSError without git,
+    CalledProcessError if it fails.
+    """
     only_here = os.environ | {"GIT_CEILING_DIRECTORIES": str(ROOT.parent), "TZ": "UTC"}
     command = ["git", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=only_here, input=given, capture_output=True, check=True).stdout
+    return subprocess.run(
+        command, cwd=ROOT, env=only_here, input=given, capture_output=True, check=True
+    ).stdout

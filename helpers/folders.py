@@ -1,5 +1,7 @@
-"""Where things live: the lessons, the data they come with, the data they make, and what a student keeps. Also places
-for files that are thrown away, and small files that are written completely or not at all."""
+"""Where things live: the lessons, the data they come with, the data they make, and what a student
+keeps. Also places for files that are thrown away, and small files that are written completely or
+not at all.
+"""
 
 import atexit
 import os
@@ -27,8 +29,10 @@ IN_MEMORY = ("tmpfs", "ramfs")  # file systems without a disk: nothing to show t
 
 
 def generated() -> Path:
-    """The folder for generated files: `$ZERO_COPY_DATA`, or `data/generated/`. Made if missing. If `data/generated/`
-    lives in memory or can't be written, it's the platform's cache folder instead, provided that's on a disk."""
+    """The folder for generated files: `$ZERO_COPY_DATA`, or `data/generated/`. Made if missing. If
+    `data/generated/` lives in memory or can't be written, it's the platform's cache folder instead,
+    provided that's on a disk.
+    """
     setting = os.environ.get("ZERO_COPY_DATA")
     folder = Path(setting).expanduser() if setting else _of_ones_own(DATA / "generated")
     folder.mkdir(parents=True, exist_ok=True)
@@ -37,8 +41,10 @@ def generated() -> Path:
 
 @cache
 def _of_ones_own(folder: Path) -> Path:
-    """`folder`, or the cache folder if `folder` lives in memory, about which a line is printed, once; if many users
-    share the course and can't write there; or if this isn't the course, but installed for another project (wheel/)."""
+    """`folder`, or the cache folder if `folder` lives in memory, about which a line is printed,
+    once; if many users share the course and can't write there; or if this isn't the course, but
+    installed for another project (wheel/).
+    """
     mine = NOTEBOOKS.is_dir() and writable(folder)
     if mine and not in_memory(file_system(folder)):
         return folder
@@ -63,17 +69,22 @@ def writable(folder: Path) -> bool:
 
 
 def file_system(path: str | os.PathLike) -> str | None:
-    """The type of the file system that holds `path`: "ext4", or "overlay on tmpfs" if the overlay's writable layer is
-    known. None if the mount table doesn't list it, as in some containers, and for "." in a folder that has been
-    deleted."""
+    """The type of the file system that holds `path`: "ext4", or "overlay on tmpfs" if the overlay's
+    writable layer is known. None if the mount table doesn't list it, as in some containers, and for
+    "." in a folder that has been deleted.
+    """
     try:
         path = Path(path).resolve()
-        mounts = {Path(partition.mountpoint): partition for partition in psutil.disk_partitions(all=True)}
+        mounts = {
+            Path(partition.mountpoint): partition for partition in psutil.disk_partitions(all=True)
+        }
     except OSError:
         return None
 
     def mount(path: Path) -> tuple[str | None, str]:
-        device = next((mounts[folder] for folder in (path, *path.parents) if folder in mounts), None)
+        device = next(
+            (mounts[folder] for folder in (path, *path.parents) if folder in mounts), None
+        )
         return (device.fstype, device.opts) if device else (None, "")
 
     system, options = mount(path)
@@ -90,20 +101,26 @@ def in_memory(system: str | None) -> bool:
 
 
 def file_size(asked: int | str) -> int:
-    """The `size` of a lesson's large file: as asked, or `$ZERO_COPY_SIZE` where that is less, as in a class that shares
-    a disk; and a line says so. ValueError below 64 MiB, because the lessons' claims hold down to there."""
+    """The `size` of a lesson's large file: as asked, or `$ZERO_COPY_SIZE` where that is less, as in
+    a class that shares a disk; and a line says so. ValueError below 64 MiB, because the lessons'
+    claims hold down to there.
+    """
     largest = os.environ.get("ZERO_COPY_SIZE") or asked
     if size(largest) < min(64 * MiB, size(asked)):
-        raise ValueError(f"ZERO_COPY_SIZE={largest} is too small for what the lessons claim; write 64 MiB or more")
+        raise ValueError(
+            f"ZERO_COPY_SIZE={largest} is too small for what the lessons claim; write 64 MiB or "
+            "more"
+        )
     if size(largest) < size(asked):
         print(f"The file has {largest} here, as ZERO_COPY_SIZE says, where the text says {asked}.")
     return min(size(largest), size(asked))
 
 
 def scratch(name: str) -> Path:
-    """A path for `name` in this process's own folder under `generated()`. Makes no file yet. So two notebooks never
-    write the same copy. The folder goes when the process ends. If the process is killed, the next process to call
-    scratch() removes its folder."""
+    """A path for `name` in this process's own folder under `generated()`. Makes no file yet. So two
+    notebooks never write the same copy. The folder goes when the process ends. If the process is
+    killed, the next process to call scratch() removes its folder.
+    """
     return _of_this_process(generated()) / name
 
 
@@ -120,23 +137,30 @@ def room(name: str) -> AbstractContextManager[Path]:
 
 
 def state() -> Path:
-    """The student's own folder, for predictions: `$ZERO_COPY_STATE`, or the platform's data folder. Made if missing.
-    OSError if it can't be made, or if it's in the home of a user who has none here."""
+    """The student's own folder, for predictions: `$ZERO_COPY_STATE`, or the platform's data folder.
+    Made if missing. OSError if it can't be made, or if it's in the home of a user who has none
+    here.
+    """
     import platformdirs
 
-    folder = os.environ.get("ZERO_COPY_STATE") or platformdirs.user_data_dir("zero-copy-measured", appauthor=False)
+    folder = os.environ.get("ZERO_COPY_STATE") or platformdirs.user_data_dir(
+        "zero-copy-measured", appauthor=False
+    )
     try:
         path = Path(folder).expanduser()
     except RuntimeError as error:
-        raise FileNotFoundError(f"{error}; ZERO_COPY_STATE is {folder!r}: set it to another folder") from None
+        raise FileNotFoundError(
+            f"{error}; ZERO_COPY_STATE is {folder!r}: set it to another folder"
+        ) from None
     path.mkdir(parents=True, exist_ok=True)
     return path
 
 
 def work() -> Path:
-    """The folder for the student's own copies of the lessons: `$ZERO_COPY_WORK`, or `my_lessons/`, in the home if many
-    users share the course. Made if missing. A relative path starts at the lessons' root, so it's the same in `make lab`
-    and in a kernel."""
+    """The folder for the student's own copies of the lessons: `$ZERO_COPY_WORK`, or `my_lessons/`,
+    in the home if many users share the course. Made if missing. A relative path starts at the
+    lessons' root, so it's the same in `make lab` and in a kernel.
+    """
     own = "my_lessons" if writable(ROOT / "my_lessons") else "~/my_lessons"
     folder = ROOT / Path(os.environ.get("ZERO_COPY_WORK") or own).expanduser()
     folder.mkdir(parents=True, exist_ok=True)
@@ -144,7 +168,9 @@ def work() -> Path:
 
 
 def typed(target: str) -> str:
-    """How a student types a target of `make`: "make hand-in LESSON=02". A shared course isn't where they work."""
+    """How a student types a target of `make`: "make hand-in LESSON=02". A shared course isn't where
+    they work.
+    """
     return f"make {target}" if writable(ROOT) else f"make -C {ROOT} {target}"
 
 
@@ -168,7 +194,9 @@ def free(path: Path) -> Path:
 
 
 def write_whole(path: str | os.PathLike, data: str | bytes) -> None:
-    """Writes `data` (text as UTF-8) to `path`, or leaves `path` as it was. Like `whole_file`, for small data."""
+    """Writes `data` (text as UTF-8) to `path`, or leaves `path` as it was. Like `whole_file`, for
+    small data.
+    """
     data = data.encode() if isinstance(data, str) else data
     with whole_file(path, len(data)) as file:
         file.write(data)

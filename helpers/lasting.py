@@ -1,4 +1,6 @@
-"""What stays in a saved notebook: of a widget, a copy that needs no kernel; of a progress bar, nothing."""
+"""What stays in a saved notebook: of a widget, a copy that needs no kernel; of a progress bar,
+nothing.
+"""
 
 import re
 from collections.abc import Iterable
@@ -11,27 +13,32 @@ from .kernel import running_shell
 
 PROGRESS_DELAY_S = 2.0  # seconds before a progress bar shows
 VIEW = "application/vnd.jupyter.widget-view+json"
-# Hides the copy, which is the style's parent, while its widget is on the page; and where JupyterLab has only a text in
-# the widget's place, hides that: "Error displaying widget: model not found". JupyterLab removes the styles of a
-# notebook that it doesn't trust, but it shows no widgets there either.
+# Hides the copy, which is the style's parent, while its widget is on the page; and where JupyterLab
+# has only a text in the widget's place, hides that: "Error displaying widget: model not found".
+# JupyterLab removes the styles of a notebook that it doesn't trust, but it shows no widgets there
+# either.
 _STYLE = (
-    '<style class="zc-copy-{0}">:root:has(.zc-live-{0}) :has(> .zc-copy-{0}), '
-    ".jp-OutputArea-child:has(+ * .zc-copy-{0}) > .jp-OutputArea-output:not(:has(*)) {{display: none}}</style>"
+    '<style class="zc-copy-{0}">:root:has(.zc-live-{0}) :has(> .zc-copy-{0}),'
+    " .jp-OutputArea-child:has(+ * .zc-copy-{0}) > .jp-OutputArea-output:not(:has(*)) {{display: "
+    "none}}</style>"
 )
-# For what the student types or clicks in: in a narrow window lines break, and a field stays wide enough to type in.
+# For what the student types or clicks in: in a narrow window lines break, and a field stays wide
+# enough to type in.
 INPUTS = (
-    "<style>.zc-inputs > * {width: auto; height: auto; flex-wrap: wrap} "
-    ".zc-inputs :is(.jupyter-button, label) {max-width: 100%; height: auto; line-height: 1.4; white-space: pre-wrap; "
-    "text-align: left; flex-shrink: 1} .zc-inputs .jupyter-button {padding: 4px 10px} "
-    ".zc-inputs label:has(input) {display: flex; flex-direction: row-reverse; justify-content: flex-end; gap: 6px} "
-    ".zc-inputs :is(input[type=text], select) {flex: 0 1 12em; min-width: 8em; min-height: 26px} "
-    ".zc-inputs p {line-height: 1.5; margin: 2px 0 8px 1em}</style>"
+    "<style>.zc-inputs > * {width: auto; height: auto; flex-wrap: wrap} .zc-inputs "
+    ":is(.jupyter-button, label) {max-width: 100%; height: auto; line-height: 1.4; white-space: "
+    "pre-wrap; text-align: left; flex-shrink: 1} .zc-inputs .jupyter-button {padding: 4px 10px} "
+    ".zc-inputs label:has(input) {display: flex; flex-direction: row-reverse; justify-content: "
+    "flex-end; gap: 6px} .zc-inputs :is(input[type=text], select) {flex: 0 1 12em; min-width: "
+    "8em; min-height: 26px} .zc-inputs p {line-height: 1.5; margin: 2px 0 8px 1em}</style>"
 )
 
 
 class Lasting:
-    """Shown as a widget, and below it as its copy in HTML, which appears when the widget's kernel is gone. A subclass
-    has `widget`, and `_repr_html_` and `__repr__` of what is shown now; it calls `renew` when that changes."""
+    """Shown as a widget, and below it as its copy in HTML, which appears when the widget's kernel
+    is gone. A subclass has `widget`, and `_repr_html_` and `__repr__` of what is shown now; it
+    calls `renew` when that changes.
+    """
 
     def renew(self) -> None:
         """Writes what is shown now into every copy."""
@@ -43,7 +50,10 @@ class Lasting:
         return []
 
     def _copy(self) -> dict[str, str]:
-        return {"text/html": _STYLE.format(self.widget.model_id) + self._repr_html_(), "text/plain": repr(self)}
+        return {
+            "text/html": _STYLE.format(self.widget.model_id) + self._repr_html_(),
+            "text/plain": repr(self),
+        }
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
@@ -62,8 +72,9 @@ def alone(html: str) -> str:
 
 
 def progress_bar(of: Iterable[Any] | None = None, **options: Any) -> tqdm:
-    """A progress bar, tqdm's, that appears after PROGRESS_DELAY_S and leaves nothing. In a notebook, a line of text:
-    tqdm's widget would stay in the file as one that no kernel knows."""
+    """A progress bar, tqdm's, that appears after PROGRESS_DELAY_S and leaves nothing. In a
+    notebook, a line of text: tqdm's widget would stay in the file as one that no kernel knows.
+    """
     line = {"file": _Line(), "position": 0} if in_notebook() else {}
     return tqdm(of, delay=PROGRESS_DELAY_S, leave=False, **line, **options)
 

@@ -1,10 +1,12 @@
 """Limits on slow and silent clients, for a server on uvicorn: `Server(limited(app, grace_s=2))`.
 
-A client has TIMEOUT_S seconds for all headers of a request, or to begin the next. After that it must send at least
-SLOWEST bytes per second of a body, and may not stop reading the answer for TIMEOUT_S. A client that is too slow gets
-408 if no answer has begun, and is cut off. A body must have a Content-Length: h11 makes an event of every chunk, and
-nobody else is served meanwhile. Not limited: how many clients there are, unless `CrowdedProtocol` serves them, or how
-much of a body is sent in all, unless `body_of` reads it."""
+A client has TIMEOUT_S seconds for all headers of a request, or to begin the next. After that it
+must send at least SLOWEST bytes per second of a body, and may not stop reading the answer for
+TIMEOUT_S. A client that is too slow gets 408 if no answer has begun, and is cut off. A body must
+have a Content-Length: h11 makes an event of every chunk, and nobody else is served meanwhile. Not
+limited: how many clients there are, unless `CrowdedProtocol` serves them, or how much of a body is
+sent in all, unless `body_of` reads it.
+"""
 
 import asyncio
 import logging
@@ -33,8 +35,9 @@ SPARED_S = 5.0
 
 
 class ClientGone(Exception):
-    """The client has gone, or was too slow: nobody reads the answer. uvicorn lets an application send to a client that
-    has gone, to the end and without an error. Here `send` raises."""
+    """The client has gone, or was too slow: nobody reads the answer. uvicorn lets an application
+    send to a client that has gone, to the end and without an error. Here `send` raises.
+    """
 
 
 class WithLengths(h11.Connection):
@@ -48,7 +51,9 @@ class WithLengths(h11.Connection):
 
 
 class LimitedProtocol(H11Protocol):
-    """uvicorn's protocol with these limits, and the right status for headers that are too long (431)."""
+    """uvicorn's protocol with these limits, and the right status for headers that are too long
+    (431).
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
@@ -110,25 +115,35 @@ class LimitedProtocol(H11Protocol):
             super().data_received(data)
 
     def send_400_response(self, message: str) -> None:
-        """h11 knows which status fits: 431 for headers too long, 501 for a coding that it doesn't know."""
+        """h11 knows which status fits: 431 for headers too long, 501 for a coding that it doesn't
+        know.
+        """
         self._refuse(HTTPStatus(getattr(sys.exception(), "error_status_hint", 400)), message)
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
         self.refused = True
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):  # no answer has begun
-            head = f"HTTP/1.1 {status} {status.phrase}\r\nConnection: close\r\nContent-Length: {len(message)}\r\n\r\n"
+            head = (
+                f"HTTP/1.1 {status} {status.phrase}\r\nConnection: close\r\nContent-Length: "
+                f"{len(message)}\r\n\r\n"
+            )
             self.transport.write((head + message).encode())
-        if self.cycle:  # what the application still sends goes nowhere, and what it waits for doesn't come
+        if (
+            self.cycle
+        ):  # what the application still sends goes nowhere, and what it waits for doesn't come
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        # What is still on its way is read and dropped: closing now would reset the connection, and lose the answer.
+        # What is still on its way is read and dropped: closing now would reset the connection, and
+        # lose the answer.
         self.flow.resume_reading()
         self.loop.call_later(LINGER_S, self.transport.close)
 
 
 class CrowdedProtocol(LimitedProtocol):
-    """Keeps at most `most` connections. For one more, it cuts off a sixteenth of the address that has most: those that
-    it has waited for longest. Those that wait for an answer count as SPARED_S younger."""
+    """Keeps at most `most` connections. For one more, it cuts off a sixteenth of the address that
+    has most: those that it has waited for longest. Those that wait for an answer count as SPARED_S
+    younger.
+    """
 
     most = 256
 
@@ -146,7 +161,9 @@ class CrowdedProtocol(LimitedProtocol):
 
 
 class Terminal(logging.Handler):
-    """Says what goes wrong in a line, at most one a minute, and nothing while nobody reads the terminal."""
+    """Says what goes wrong in a line, at most one a minute, and nothing while nobody reads the
+    terminal.
+    """
 
     silent_until = 0.0
 
@@ -154,20 +171,38 @@ class Terminal(logging.Handler):
         with suppress(OSError, ValueError):
             if time.monotonic() > self.silent_until and select.select([], [2], [], 0)[1]:
                 self.silent_until = time.monotonic() + 60
-                what, error = record.getMessage().splitlines()[0], (record.exc_info or (None, ""))[1]
+                what, error = (
+                    record.getMessage().splitlines()[0],
+                    (record.exc_info or (None, ""))[1],
+                )
                 os.write(2, f"{what} {error!r}"[:400].encode() + b"\n")
 
 
-def limited(app: ASGIApp, grace_s: float, http: type[LimitedProtocol] = LimitedProtocol, **more: Any) -> Config:
-    """A configuration with these limits. When the server ends, requests have `grace_s` seconds to be answered."""
+def limited(
+    app: ASGIApp, grace_s: float, http: type[LimitedProtocol] = LimitedProtocol, **more: Any
+) -> Config:
+    """A configuration with these limits. When the server ends, requests have `grace_s` seconds to
+    be answered.
+    """
     return Config(
-        app, interface="asgi3", http=http, ws="none", lifespan="off", log_level="error", access_log=False,
-        server_header=False, proxy_headers=False, timeout_keep_alive=int(TIMEOUT_S),
-        timeout_graceful_shutdown=int(grace_s), **more,
-    )  # fmt: skip
+        app,
+        interface="asgi3",
+        http=http,
+        ws="none",
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=int(TIMEOUT_S),
+        timeout_graceful_shutdown=int(grace_s),
+        **more,
+    )
 
 
-async def body_of(request: Request, largest: int, refused: Callable[[int, str], Exception]) -> bytes:
+async def body_of(
+    request: Request, largest: int, refused: Callable[[int, str], Exception]
+) -> bytes:
     """All of the body. As soon as it's longer than `largest` bytes, raises `refused(413, why)`."""
     body = bytearray()
     async for piece in request.stream():

@@ -11,12 +11,16 @@ _UNITS = {"": 1} | {name.upper(): factor for name, factor in SIZES.items()}
 
 
 def size(text: int | str) -> int:
-    """A size as people write it, in bytes: `size("256 MiB")` is 268435456; an int already is bytes. ValueError or
-    TypeError for anything else. Decimal units (MB) are refused: pages aren't counted in them."""
+    """A size as people write it, in bytes: `size("256 MiB")` is 268435456; an int already is bytes.
+    ValueError or TypeError for anything else. Decimal units (MB) are refused: pages aren't counted
+    in them.
+    """
     if isinstance(text, str):
         match = re.fullmatch(r"\s*(\d[\d_]*(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
         if not match or match[2].upper() not in _UNITS:
-            raise ValueError(f"{text!r} isn't a size; write a number of bytes, or '256 MiB' (B, KiB, MiB or GiB)")
+            raise ValueError(
+                f"{text!r} isn't a size; write a number of bytes, or '256 MiB' (B, KiB, MiB or GiB)"
+            )
         number, unit = float(match[1]), match[2].upper()
     elif isinstance(text, bool) or not hasattr(text, "__index__"):
         raise TypeError(f"{text!r} isn't a size; write a whole number of bytes, or '256 MiB'")
@@ -28,7 +32,9 @@ def size(text: int | str) -> int:
 
 
 def in_words(value: float | None, unit: str) -> str:
-    """`in_words(268435456, "bytes")` is "256 MiB". Units: "bytes", "count", "seconds". None means not measured."""
+    """`in_words(268435456, "bytes")` is "256 MiB". Units: "bytes", "count", "seconds". None means
+    not measured.
+    """
     if value is None:
         return NOT_MEASURED
     if unit == "bytes":
@@ -44,11 +50,17 @@ def in_words(value: float | None, unit: str) -> str:
 
 def digits(number: float) -> str:
     """Three significant digits, or all before the point: 0.25 · 25.6 · 1,024 · 1e+300."""
-    return f"{number:,.0f}" if 100 <= number < 1e9 or number == round(number) < 1e9 else f"{number:.3g}"
+    return (
+        f"{number:,.0f}"
+        if 100 <= number < 1e9 or number == round(number) < 1e9
+        else f"{number:.3g}"
+    )
 
 
 def in_unit(number: float, unit: str) -> str:
-    """A size in the unit that suits it, anything else in its own: in_unit(0.25, "MiB") is "256 KiB"."""
+    """A size in the unit that suits it, anything else in its own: in_unit(0.25, "MiB") is "256
+    KiB".
+    """
     if unit in SIZES:
         return in_words(number * SIZES[unit], "bytes")
     return f"{digits(number)} {unit.removesuffix('s') if number == 1 else unit}".strip()

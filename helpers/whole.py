@@ -1,5 +1,7 @@
-"""Write files and folders completely or not at all: beside their place, then renamed. And open regular files only. What
-isn't complete yet is in a folder that is locked. If its process is killed, the next to write there removes it."""
+"""Write files and folders completely or not at all: beside their place, then renamed. And open
+regular files only. What isn't complete yet is in a folder that is locked. If its process is killed,
+the next to write there removes it.
+"""
 
 import errno
 import glob
@@ -24,32 +26,44 @@ except ImportError:  # Windows: what a killed process leaves stays until `make c
 
 @contextmanager
 def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
-    """A file to write `size` bytes to. It becomes `path` when the block succeeds, and vanishes when the block fails.
+    """A file to write `size` bytes to. It becomes `path` when the block succeeds, and vanishes when
+    the block fails.
 
-    It's synced and renamed, and then its folder is synced (rename(2), fsync(2)), so at any moment `path` holds the old
-    bytes or all the new bytes. A link stays a link, and the file it leads to is replaced. The permissions of an old
-    file stay too. `size` is checked against the free space, without what the old file will give back.
+    It's synced and renamed, and then its folder is synced (rename(2), fsync(2)), so at any moment
+    `path` holds the old bytes or all the new bytes. A link stays a link, and the file it leads to
+    is replaced. The permissions of an old file stay too. `size` is checked against the free space,
+    without what the old file will give back.
 
-    FileNotFoundError (no such folder), IsADirectoryError, FileExistsError (a device or a pipe, which no file can
-    replace), OSError with errno ENOSPC (not enough room) or ELOOP (links that lead in a circle)."""
+    FileNotFoundError (no such folder), IsADirectoryError, FileExistsError (a device or a pipe,
+    which no file can replace), OSError with errno ENOSPC (not enough room) or ELOOP (links that
+    lead in a circle).
+    """
     path = followed(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder; make it first", str(path.parent))
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a folder; name a file in it", str(path))
     if path.exists() and not path.is_file():
-        raise FileExistsError(errno.EEXIST, "this is a device or a pipe, which no file can replace", str(path))
-    with temporary_folder(path.parent, f".{path.name[:50]}") as folder:  # a name has at most 255 bytes
+        raise FileExistsError(
+            errno.EEXIST, "this is a device or a pipe, which no file can replace", str(path)
+        )
+    with temporary_folder(
+        path.parent, f".{path.name[:50]}"
+    ) as folder:  # a name has at most 255 bytes
         old = " (the old file goes only when the new one is complete)" if path.exists() else ""
         check_room(path.parent, size, path.name + old)
         with (folder / "new").open("xb") as file:
             with suppress(OSError):
-                shutil.copymode(path, file.name)  # whoever couldn't read the old file can't read the new one
+                shutil.copymode(
+                    path, file.name
+                )  # whoever couldn't read the old file can't read the new one
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(file.name, path)
-    with suppress(OSError):  # Windows can't open a folder, and some network file systems can't sync one
+    with suppress(
+        OSError
+    ):  # Windows can't open a folder, and some network file systems can't sync one
         sync_folder(path.parent)
 
 
@@ -62,7 +76,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Makes `folder` hold exactly these files, by their paths in it ("a.html", "data/b.json"), or leaves it as is."""
+    """Makes `folder` hold exactly these files, by their paths in it ("a.html", "data/b.json"), or
+    leaves it as is.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with temporary_folder(folder.parent, f".{folder.name}") as beside:
         new, old = beside / "new", beside / "old"
@@ -81,8 +97,9 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 @contextmanager
 def temporary_folder(parent: Path, name: str) -> Iterator[Path]:
-    """A new folder in `parent`, locked, and removed when the block ends. Its name begins with `name`. First removes
-    such folders of killed processes."""
+    """A new folder in `parent`, locked, and removed when the block ends. Its name begins with
+    `name`. First removes such folders of killed processes.
+    """
     folder, descriptor = locked_folder(parent, name)
     try:
         yield folder
@@ -113,8 +130,9 @@ def locked_folder(parent: Path, name: str) -> tuple[Path, int]:
 
 @contextmanager
 def alone(folder: Path, timeout: float | None = None) -> Iterator[None]:
-    """Meanwhile no other process is in such a block for this folder, unless one stays there for `timeout` seconds.
-    Where a system has no locks, nobody waits."""
+    """Meanwhile no other process is in such a block for this folder, unless one stays there for
+    `timeout` seconds. Where a system has no locks, nobody waits.
+    """
     until = time.monotonic() + (timeout or 0)
     with ExitStack() as stack:
         while timeout is None or time.monotonic() < until:
@@ -129,7 +147,9 @@ def alone(folder: Path, timeout: float | None = None) -> Iterator[None]:
 
 
 def remove_folder(folder: Path) -> None:
-    """Removes the folder, even if it holds folders that nobody may enter, or that are too deep for Python."""
+    """Removes the folder, even if it holds folders that nobody may enter, or that are too deep for
+    Python.
+    """
     with suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
     if folder.exists() and os.name == "posix":
@@ -138,11 +158,15 @@ def remove_folder(folder: Path) -> None:
 
 
 def lock(folder: Path, wait: bool = False) -> int:
-    """A descriptor that holds the folder's lock, flock(2), until it's closed. BlockingIOError if another process holds
-    the lock and this doesn't `wait`, another OSError if the system has no locks."""
+    """A descriptor that holds the folder's lock, flock(2), until it's closed. BlockingIOError if
+    another process holds the lock and this doesn't `wait`, another OSError if the system has no
+    locks.
+    """
     if not fcntl:
         raise OSError("no locks on this system")
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)  # refuses a pipe that somebody put there
+    descriptor = os.open(
+        folder, os.O_RDONLY | os.O_DIRECTORY
+    )  # refuses a pipe that somebody put there
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         return descriptor
@@ -152,13 +176,18 @@ def lock(folder: Path, wait: bool = False) -> int:
 
 
 @contextmanager
-def regular_file(path: str | os.PathLike, links: bool = True, mode: str = "rb") -> Iterator[BinaryIO]:
-    """A file to read, or to change ("r+b"), through `links` or not. OSError for a device, which may never end, a pipe,
-    which waits, or a file of which another process has a lease, fcntl(2)."""
+def regular_file(
+    path: str | os.PathLike, links: bool = True, mode: str = "rb"
+) -> Iterator[BinaryIO]:
+    """A file to read, or to change ("r+b"), through `links` or not. OSError for a device, which may
+    never end, a pipe, which waits, or a file of which another process has a lease, fcntl(2).
+    """
     safely = getattr(os, "O_NONBLOCK", 0) | (0 if links else getattr(os, "O_NOFOLLOW", 0))
     with open(path, mode, opener=lambda name, flags: os.open(name, flags | safely)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "this is a device or a pipe, not a regular file", os.fspath(path))
+            raise OSError(
+                errno.EINVAL, "this is a device or a pipe, not a regular file", os.fspath(path)
+            )
         yield file
 
 
@@ -170,8 +199,12 @@ def followed(path: str | os.PathLike) -> Path:
 
 
 def check_room(folder: Path, size: int, what: str) -> None:
-    """OSError with errno ENOSPC if the disk of `folder` has less than the `size` bytes that `what` needs."""
+    """OSError with errno ENOSPC if the disk of `folder` has less than the `size` bytes that `what`
+    needs.
+    """
     free = shutil.disk_usage(folder).free
     if size > free:
         need, have = (f"{units.in_words(n, 'bytes')} ({n:,} bytes)" for n in (size, free))
-        raise OSError(errno.ENOSPC, f"{what} needs {need}, and {have} are free; make room in", str(folder))
+        raise OSError(
+            errno.ENOSPC, f"{what} needs {need}, and {have} are free; make room in", str(folder)
+        )

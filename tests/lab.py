@@ -1,4 +1,6 @@
-"""What a student does in JupyterLab, in steps that tests share; the page itself is the fixture `lab`."""
+"""What a student does in JupyterLab, in steps that tests share; the page itself is the fixture
+`lab`.
+"""
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -22,7 +24,8 @@ def kernel_is_ready(lab: Page, name: str) -> None:
     )
     lab.evaluate(
         """async () => { const { context, sessionContext } = jupyterapp.shell.currentWidget;
-             await context.ready; await sessionContext.ready; await sessionContext.session.kernel.info }"""
+             await context.ready; await sessionContext.ready;
+             await sessionContext.session.kernel.info }"""
     )
 
 
@@ -33,15 +36,28 @@ def run_all(lab: Page) -> None:
 
 
 def cell(lab: Page, name: str) -> Locator:
-    """A cell by its id. JupyterLab renders only what's near the window, so this scrolls to the cell first."""
+    """A cell by its id. JupyterLab renders only what's near the window, so this scrolls to the cell
+    first.
+    """
     index = lab.evaluate(
-        "name => jupyterapp.shell.currentWidget.content.widgets.findIndex(cell => cell.model.id === name)", name
+        "name => jupyterapp.shell.currentWidget.content.widgets.findIndex(cell => cell.model.id "
+        "=== name)",
+        name,
     )
     assert index >= 0, f"no cell {name}"
-    lab.evaluate("index => { jupyterapp.shell.currentWidget.content.activeCellIndex = index }", index)
-    # JupyterLab refuses to scroll here while it's scrolling by itself; all that matters is that the cell is there.
-    lab.evaluate("index => jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start').catch(() => {})", index)
-    found = lab.locator(f".jp-NotebookPanel:not(.lm-mod-hidden) [data-windowed-list-index='{index}']")
+    lab.evaluate(
+        "index => { jupyterapp.shell.currentWidget.content.activeCellIndex = index }", index
+    )
+    # JupyterLab refuses to scroll here while it's scrolling by itself; all that matters is that the
+    # cell is there.
+    lab.evaluate(
+        "index => jupyterapp.shell.currentWidget.content.scrollToItem(index, 'start').catch(() "
+        "=> {})",
+        index,
+    )
+    found = lab.locator(
+        f".jp-NotebookPanel:not(.lm-mod-hidden) [data-windowed-list-index='{index}']"
+    )
     found.wait_for(state="attached")
     return found
 
@@ -49,7 +65,8 @@ def cell(lab: Page, name: str) -> Locator:
 def outputs(lab: Page) -> list[dict]:
     """Every output in the notebook, with the id of its cell."""
     return lab.evaluate(
-        """() => jupyterapp.shell.currentWidget.content.widgets.flatMap(cell => cell.model.type !== 'code' ? [] :
+        """() => jupyterapp.shell.currentWidget.content.widgets.flatMap(
+             cell => cell.model.type !== 'code' ? [] :
              cell.model.outputs.toJSON().map(output => ({cell: cell.model.id, ...output})))"""
     )
 

@@ -1,5 +1,6 @@
-"""Runs every lesson on this machine, and tells what was measured and what was recorded, in build/lessons_here.md: for
-the workflows on macOS and Windows, which lack a part of the meters."""
+"""Runs every lesson on this machine, and tells what was measured and what was recorded, in
+build/lessons_here.md: for the workflows on macOS and Windows, which lack a part of the meters.
+"""
 
 import re
 import sys
@@ -13,16 +14,23 @@ from helpers.publish import LessonFailed, executed, lessons
 
 HEAD = """# Lessons on {}
 
-| lesson | claims that hold | claims not measured | cells with recorded figures | why these are recorded |
+| lesson | claims that hold | not measured | cells with recorded figures | why these are recorded |
 |---|---:|---:|---:|---|
 """
 
 
 def row(name: str, notebook: nbformat.NotebookNode) -> str:
     """A line of the table, for an executed lesson."""
-    cells = [cell for cell in notebook.cells if cell.get("outputs") and "controls" not in cell.metadata.get("tags", ())]
+    cells = [
+        cell
+        for cell in notebook.cells
+        if cell.get("outputs") and "controls" not in cell.metadata.get("tags", ())
+    ]
     shown = [
-        "\n".join(one.get("text") or one.get("data", {}).get("text/html", "") for one in cell.outputs) for cell in cells
+        "\n".join(
+            one.get("text") or one.get("data", {}).get("text/html", "") for one in cell.outputs
+        )
+        for cell in cells
     ]
     verdicts = re.findall('data-verdict="(.+?)"', "\n".join(shown))
     recorded = [text for text in shown if "Recorded figures, made on: " in text]

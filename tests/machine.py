@@ -1,9 +1,10 @@
-"""`make machine`: a class's hub on a Debian with systemd as process 1, in a machine that QEMU emulates.
+"""`make machine`: a class's hub on a Debian with systemd as process 1, in a machine that QEMU
+emulates.
 
-machine.toml says how each kind of machine is made and started, and has the steps: scripts that bash(1) runs there, as
-root. The user `teacher` has a clone of what's committed, and root has the students' edition. A disk is made once and
-stays in FOLDER. What a run writes on it goes with the run; what the steps print stays. The exit code says
-whether all steps ended with zero.
+machine.toml says how each kind of machine is made and started, and has the steps: scripts that
+bash(1) runs there, as root. The user `teacher` has a clone of what's committed, and root has the
+students' edition. A disk is made once and stays in FOLDER. What a run writes on it goes with the
+run; what the steps print stays. The exit code says whether all steps ended with zero.
 """
 
 import argparse
@@ -28,15 +29,21 @@ TRIES = 100  # to log in after a start; while the machine boots, each takes up t
 
 
 def kept(name: str) -> Path:
-    """The folder with the disk, kernel and key of this row. Makes it if it isn't there: ten minutes, and 0.7 GiB."""
+    """The folder with the disk, kernel and key of this row. Makes it if it isn't there: ten
+    minutes, and 0.7 GiB.
+    """
     folder, new = FOLDER / name, FOLDER / f"{name}.new"
     if folder.exists():
         return folder
     print(f"{name}: makes its disk …", flush=True)
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    settings = ROWS[name] | {"mirror": subprocess.check_output([ROOT / ".ci/mirror"], text=True).strip()}
-    made = subprocess.run(["bash", "-euo", "pipefail", "-c", ALL["disk"]], cwd=new, env=os.environ | settings)
+    settings = ROWS[name] | {
+        "mirror": subprocess.check_output([ROOT / ".ci/mirror"], text=True).strip()
+    }
+    made = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", ALL["disk"]], cwd=new, env=os.environ | settings
+    )
     if made.returncode:
         sys.exit(f"{name}: no disk could be made: see {new}/log")
     return new.rename(folder)
@@ -59,7 +66,9 @@ def running(name: str) -> Iterator[list[str]]:
 def booted(there: Sequence[str], before: str = "") -> str:
     """Waits until somebody can log in, after the boot `before`. Returns the name of the new one."""
     for _ in range(TRIES):
-        asked = subprocess.run([*there, "cat /proc/sys/kernel/random/boot_id"], capture_output=True, text=True)
+        asked = subprocess.run(
+            [*there, "cat /proc/sys/kernel/random/boot_id"], capture_output=True, text=True
+        )
         if asked.stdout not in ("", before):
             return asked.stdout
         time.sleep(1)
@@ -67,10 +76,14 @@ def booted(there: Sequence[str], before: str = "") -> str:
 
 
 def holds(name: str, chosen: Sequence[str]) -> bool:
-    """Runs these steps on the row's machine until one fails, and prints how long each took. Has none failed?"""
+    """Runs these steps on the row's machine until one fails, and prints how long each took. Has
+    none failed?
+    """
     with running(name) as there:
         boot = booted(there)
-        source = subprocess.check_output(["git", "-c", "safe.directory=*", "archive", "HEAD"], cwd=ROOT)
+        source = subprocess.check_output(
+            ["git", "-c", "safe.directory=*", "archive", "HEAD"], cwd=ROOT
+        )
         edition = (BUILD / "class" / "zero-copy-measured.zip").read_bytes()
         for command, data in ((ALL["clone"], source), ("cat >class.zip", edition)):
             subprocess.run([*there, command], input=data, check=True)
@@ -82,10 +95,16 @@ def holds(name: str, chosen: Sequence[str]) -> bool:
                 boot = booted(there, boot)
             with (FOLDER / name / f"{step}.log").open("wb") as log:
                 script = ALL["before"] + STEPS[step]["run"]
-                ran = subprocess.run([*there, "bash -euxo pipefail"], input=script.encode(), stdout=log, stderr=log)
+                ran = subprocess.run(
+                    [*there, "bash -euxo pipefail"], input=script.encode(), stdout=log, stderr=log
+                )
             print(f"{time.monotonic() - began:.0f} s", flush=True)
             if ran.returncode:
-                print(f"It failed: {log.name} ends with", *Path(log.name).read_text().splitlines()[-20:], sep="\n")
+                print(
+                    f"It failed: {log.name} ends with",
+                    *Path(log.name).read_text().splitlines()[-20:],
+                    sep="\n",
+                )
                 return False
     return True
 

@@ -1,9 +1,11 @@
-"""`make matrix`: the lessons about files and pages, strict, on other file systems and under other settings.
+"""`make matrix`: the lessons about files and pages, strict, on other file systems and under other
+settings.
 
-It needs root; without root it's skipped, and says why. The lessons themselves run as the owner of this folder. The
-kernel cleans up, even after SIGKILL: each row's mounts belong to namespaces that end with this process; a loop device
-that `mount` made goes with its mount; its image has no name by then. The huge-page setting belongs to the whole
-machine: a process that waits for this one to end puts it back. Folders left behind go in the next run.
+It needs root; without root it's skipped, and says why. The lessons themselves run as the owner of
+this folder. The kernel cleans up, even after SIGKILL: each row's mounts belong to namespaces that
+end with this process; a loop device that `mount` made goes with its mount; its image has no name by
+then. The huge-page setting belongs to the whole machine: a process that waits for this one to end
+puts it back. Folders left behind go in the next run.
 """
 
 import argparse
@@ -50,17 +52,22 @@ class Row:
 
 
 def image(mkfs: str, at: str = "disk") -> str:
-    return f"truncate -s {DISK} image; mkfs.{mkfs} image >&2; mkdir -p {at}; mount -o loop image {at}; rm image"
+    return (
+        f"truncate -s {DISK} image; mkfs.{mkfs} image >&2; mkdir -p {at}; mount -o loop image "
+        f"{at}; rm image"
+    )
 
 
 EXT4 = image("ext4 -q")
 ROWS = {
-    "ext4": Row(f"{EXT4}; echo 128 > /sys/dev/block/$(mountpoint -d disk)/queue/read_ahead_kb", "mkfs.ext4"),
+    "ext4": Row(
+        f"{EXT4}; echo 128 > /sys/dev/block/$(mountpoint -d disk)/queue/read_ahead_kb", "mkfs.ext4"
+    ),
     "xfs": Row(image("xfs -q"), "mkfs.xfs"),
     "btrfs": Row(image("btrfs -q"), "mkfs.btrfs"),
     "overlay": Row(
-        f"{image('ext4 -q', at='$PWD/below')}; cd below; mkdir lower upper work; mount -t overlay -o "
-        "lowerdir=$PWD/lower,upperdir=$PWD/upper,workdir=$PWD/work overlay ../disk; cd ..",
+        f"{image('ext4 -q', at='$PWD/below')}; cd below; mkdir lower upper work; mount -t overlay "
+        "-o lowerdir=$PWD/lower,upperdir=$PWD/upper,workdir=$PWD/work overlay ../disk; cd ..",
         "mkfs.ext4",
     ),
     "tmpfs": Row(f"mount -t tmpfs -o size={DISK} tmpfs disk"),
@@ -75,18 +82,27 @@ class Skipped(RuntimeError):
 
 
 def run(row: Row, numbers: Sequence[str]) -> Iterator[dict]:
-    """The machine's facts, then each lesson's result, as `inside` prints them. Raises Skipped if it can't be run."""
+    """The machine's facts, then each lesson's result, as `inside` prints them. Raises Skipped if it
+    can't be run.
+    """
     if not shutil.which(row.tool):
         raise Skipped(f"there is no {row.tool}")
-    room = psutil.virtual_memory().available if "tmpfs" in row.make else shutil.disk_usage(FOLDER).free
+    room = (
+        psutil.virtual_memory().available if "tmpfs" in row.make else shutil.disk_usage(FOLDER).free
+    )
     if room < DISK + GiB:
-        raise Skipped(f"it needs {in_words(DISK + GiB, 'bytes')}, and {in_words(room, 'bytes')} are free")
+        raise Skipped(
+            f"it needs {in_words(DISK + GiB, 'bytes')}, and {in_words(room, 'bytes')} are free"
+        )
     owner, work = ROOT.stat(), Path(tempfile.mkdtemp(prefix="row-", dir=FOLDER))
     work.chmod(0o755)
     (work / "disk").mkdir()
     home = work / "disk" / "home"
     make = f"{row.make}; install -d -o {owner.st_uid} -g {owner.st_gid} disk/home"
-    user = f"setpriv --reuid {owner.st_uid} --regid {owner.st_gid} --clear-groups env HOME={home} ZERO_COPY_DATA={home}"
+    user = (
+        f"setpriv --reuid {owner.st_uid} --regid {owner.st_gid} --clear-groups env HOME={home} "
+        f"ZERO_COPY_DATA={home}"
+    )
     script = f'(set -e; {make}) || exit {NO_DISK}; {user} "$@"'  # sh(1) stays, to wait for orphans
     namespaces = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
     this = (sys.executable, "-B", __file__, "--inside", "--lessons", *numbers)
@@ -98,8 +114,21 @@ def run(row: Row, numbers: Sequence[str]) -> Iterator[dict]:
         except (NotMeasuredHere, OSError) as error:
             raise Skipped(str(error)) from None
         said = at_end.enter_context(tempfile.TemporaryFile("w+"))
-        command = [*group, "setpriv", "--pdeathsig", "KILL", *namespaces, "sh", "-c", script, "sh", *this]
-        process = subprocess.Popen(command, cwd=work, stdout=subprocess.PIPE, stderr=said, text=True)
+        command = [
+            *group,
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            *namespaces,
+            "sh",
+            "-c",
+            script,
+            "sh",
+            *this,
+        ]
+        process = subprocess.Popen(
+            command, cwd=work, stdout=subprocess.PIPE, stderr=said, text=True
+        )
         at_end.callback(process.wait)
         at_end.callback(process.kill)
         yield from map(json.loads, process.stdout)
@@ -110,7 +139,9 @@ def run(row: Row, numbers: Sequence[str]) -> Iterator[dict]:
 
 
 def inside(numbers: Sequence[str]) -> None:
-    """Runs the lessons where generated files go. A lesson that fails gets a second try, because it measures time."""
+    """Runs the lessons where generated files go. A lesson that fails gets a second try, because it
+    measures time.
+    """
     from helpers.publish import executed, lessons  # here, because they take a second
     from helpers.teach.recorded import IN_MEMORY, LIMITED
 
@@ -123,7 +154,9 @@ def inside(numbers: Sequence[str]) -> None:
                 shown = executed(lesson, folder, again=True).read_text()
             except Exception as error:  # a lesson's, or the kernel's
                 kept = folder / f"{lesson.stem}.failed.ipynb"
-                claims = re.findall(r"claim '([\w-]+)' does not hold", kept.read_text() if kept.exists() else "")
+                claims = re.findall(
+                    r"claim '([\w-]+)' does not hold", kept.read_text() if kept.exists() else ""
+                )
                 failed.append(claims[0] if claims else repr(error)[:200])
         result = {"lesson": lesson.name[:2], "seconds": time.monotonic() - began, "failed": failed}
         print(json.dumps(result | {"recorded": IN_MEMORY in shown or LIMITED in shown}), flush=True)
@@ -131,12 +164,16 @@ def inside(numbers: Sequence[str]) -> None:
 
 @contextmanager
 def huge_pages(value: str, setting: Path, note: Path) -> Iterator[None]:
-    """Changes the setting of the whole machine for a while. However this process ends, another one then sees the end of
-    its input and puts the old setting back. If that one is killed too, `restore` does it, from the note."""
+    """Changes the setting of the whole machine for a while. However this process ends, another one
+    then sees the end of its input and puts the old setting back. If that one is killed too,
+    `restore` does it, from the note.
+    """
     note.write_text(chosen(setting))
     wait = 'trap "" INT TERM HUP; read -r _; cat "$1" > "$0" && rm -f "$1"'
     command = ("sh", "-c", wait, setting, note)
-    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True):  # exit closes the input, and waits
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, start_new_session=True
+    ):  # exit closes the input, and waits
         setting.write_text(value)
         yield
 
@@ -153,7 +190,9 @@ def restore(setting: Path, note: Path) -> None:
 
 
 def asked(name: str, numbers: Sequence[str]) -> tuple[str, bool]:
-    """Runs a row, and prints as it goes. Returns the row of the table, and whether all claims hold."""
+    """Runs a row, and prints as it goes. Returns the row of the table, and whether all claims
+    hold.
+    """
     print(f"{name:17}", end=" ", flush=True)
     row, wrong, recorded = ROWS[name], [], ""
     try:
@@ -168,7 +207,10 @@ def asked(name: str, numbers: Sequence[str]) -> tuple[str, bool]:
         skipped = isinstance(error, Skipped)
         result = f"{'skipped' if skipped else 'failed'}: {error}"
         print(result)
-        return f"| {name} | | | | {result} |", skipped and os.environ.get("ZERO_COPY_TOOLS") != "all"
+        return (
+            f"| {name} | | | | {result} |",
+            skipped and os.environ.get("ZERO_COPY_TOOLS") != "all",
+        )
     result = f"failed: {'; '.join(wrong)}" if wrong else f"all hold{recorded}"
     print(f" {result}")
     pages = row.huge_pages or (chosen(HUGE_PAGES) if HUGE_PAGES.exists() else "–")
@@ -195,7 +237,10 @@ def main() -> int:
         asked_for = [asked(name, options.lessons) for name in options.rows]
     who = "an ordinary user" if ROOT.stat().st_uid else "root"
     machine, today = here(None), date.today()
-    print(f"\nLessons {', '.join(options.lessons)}, on {today.day} {today:%B %Y}, as {who}: {machine}.\n")
+    print(
+        f"\nLessons {', '.join(options.lessons)}, on {today.day} {today:%B %Y}, as {who}: "
+        f"{machine}.\n"
+    )
     print("| file system | read-ahead | huge pages | memory | claims |\n|---|---|---|---|---|")
     print(*(row for row, _ in asked_for), sep="\n")
     return 0 if all(holds for _, holds in asked_for) else 1
@@ -203,7 +248,9 @@ def main() -> int:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """FOLDER, owned by root, used by this run alone, and empty but for a note. It goes with this run or the next."""
+    """FOLDER, owned by root, used by this run alone, and empty but for a note. It goes with this
+    run or the next.
+    """
     FOLDER.mkdir(exist_ok=True)
     with ExitStack() as at_end:
         lock = os.open(FOLDER, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

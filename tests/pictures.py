@@ -41,7 +41,11 @@ def comparison(*recordings: Recording) -> Comparison:
 
 def texts(shown: Picture) -> list[str]:
     """Everything that's written in a picture, with spaces for line breaks."""
-    return [words for text in shown.figure.findobj(Text) if (words := text.get_text().replace("\n", " "))]
+    return [
+        words
+        for text in shown.figure.findobj(Text)
+        if (words := text.get_text().replace("\n", " "))
+    ]
 
 
 def arrows(shown: Picture) -> list[FancyArrowPatch]:
@@ -68,20 +72,36 @@ def _undrawn(shown: Picture) -> set[int]:
 
 
 def assert_fits(shown: Picture) -> None:
-    """Asserts that all text is inside the figure, and that none overlaps other text or the edge of a box."""
+    """Asserts that all text is inside the figure, and that none overlaps other text or the edge of
+    a box.
+    """
     figure = shown.figure
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
-    words = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
+    words = [
+        text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()
+    ]
     words = [text for text in words if id(text) not in _undrawn(shown)]
     extents = [text.get_window_extent(canvas.get_renderer()).padded(-0.5) for text in words]
     boxes = [one.get_window_extent() for one in rectangles(shown)]
     page = figure.bbox
     for text, extent in zip(words, extents, strict=True):
-        inside = page.x0 <= extent.x0 and extent.x1 <= page.x1 and page.y0 <= extent.y0 and extent.y1 <= page.y1
+        inside = (
+            page.x0 <= extent.x0
+            and extent.x1 <= page.x1
+            and page.y0 <= extent.y0
+            and extent.y1 <= page.y1
+        )
         assert inside, f"{text.get_text()!r} leaves the page"
         for box in boxes:
-            within = box.x0 <= extent.x0 and extent.x1 <= box.x1 and box.y0 <= extent.y0 and extent.y1 <= box.y1
-            assert within or not box.overlaps(extent), f"{text.get_text()!r} lies over the edge of a box"
+            within = (
+                box.x0 <= extent.x0
+                and extent.x1 <= box.x1
+                and box.y0 <= extent.y0
+                and extent.y1 <= box.y1
+            )
+            assert within or not box.overlaps(extent), (
+                f"{text.get_text()!r} lies over the edge of a box"
+            )
     for (one, first), (other, second) in combinations(zip(words, extents, strict=True), 2):
         assert not first.overlaps(second), f"{one.get_text()!r} lies over {other.get_text()!r}"

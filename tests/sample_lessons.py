@@ -1,4 +1,6 @@
-"""Two small lessons that hold every kind of cell and output, for the tests of the handouts. Nothing is executed."""
+"""Two small lessons that hold every kind of cell and output, for the tests of the handouts. Nothing
+is executed.
+"""
 
 import re
 from functools import partial
@@ -23,7 +25,10 @@ from helpers.teach.exercises import read
 from helpers.teach.judging import Verdict
 from helpers.teach.quizzes import Choice, Quiz
 
-LONG_LINE = 'report = {"method": "read", "anonymous": 268435456, "file": 0, "shared": 0, "end": "of-a-long-line"}'
+LONG_LINE = (
+    'report = {"method": "read", "anonymous": 268435456, "file": 0, "shared": 0, "end":'
+    ' "of-a-long-line"}'
+)
 EXERCISES = Path(__file__).parent / "sample_exercises"
 EXERCISE = read(EXERCISES / "02" / "sample")
 QUIZ = Quiz(
@@ -35,17 +40,31 @@ QUIZ = Quiz(
     ),
 )
 CLAIM = Claim(
-    Known("slurp", "A copy needs the file's size.", "misleading", "`read` does.", "Peaks.", "read(2)", ("02",)),
+    Known(
+        "slurp",
+        "A copy needs the file's size.",
+        "misleading",
+        "`read` does.",
+        "Peaks.",
+        "read(2)",
+        ("02",),
+    ),
     True,
     "read: 256 MiB anonymous; chunks: 1.02 MiB.",
 )
 CASE = Tried("heap-counter", "the mapping in its place", False, "1.02 MiB", ("peak > 0.9",))
 NOTICED = Noticed((CASE,), {})._repr_mimebundle_()["text/html"]
-CUT = 'def cut(path):\n    """Half."""\n    return None if path is True else f"{path!r}\\n", rb"\xff", 0xFF, \'read\''
-PREDICT = predict("02.sample", "How much memory does `read` take at its peak, for a file of 256 MiB?")
+CUT = (
+    'def cut(path):\n    """Half."""\n    return None if path is True else f"{path!r}\\n",'
+    " rb\"\xff\", 0xFF, 'read'"
+)
+PREDICT = predict(
+    "02.sample", "How much memory does `read` take at its peak, for a file of 256 MiB?"
+)
 METERS = (
-    "method|anonymous, peak|file-backed, peak|shared, peak|resident, peak|heap, peak, in a run of its own|minor faults|"
-    "major faults|waits|read calls|write calls|read from device|time|user time|system time"
+    "method|anonymous, peak|file-backed, peak|shared, peak|resident, peak|heap, peak, in a run of "
+    "its own|minor faults|major faults|waits|read calls|write calls|read from device|time|user "
+    "time|system time"
 )
 COSTS = """\
 read|256 MiB|0 B|0 B|256 MiB|256 MiB|65,612|0|12|2|1|0 B|0.21 s|0.01 s|0.2 s
@@ -53,13 +72,21 @@ map, send|0 B|256 MiB|0 B|256 MiB|412 B|4,112|0|3|0|1|0 B|0.11 s|0 s|0.1 s
 copy_file_range|0 B|0 B|0 B|0 B|not measured here|2|0|1|0|1|0 B|0.1 s|0 s|0.1 s"""
 # Their texts, each under its name.
 TEXTS = (Path(__file__).parent / "sample_lessons.md").read_text(encoding="utf-8")
-OPENING, COPY_OPENING, ASK, DEMO, RUN, WHY, RECAP = re.findall(r"<!-- \w+ -->\n(.*?)\n(?=<!|\Z)", TEXTS, re.DOTALL)
+OPENING, COPY_OPENING, ASK, DEMO, RUN, WHY, RECAP = re.findall(
+    r"<!-- \w+ -->\n(.*?)\n(?=<!|\Z)", TEXTS, re.DOTALL
+)
 # A few that refer to one another alone: drawn, told in words, and not run.
 CASES = [
     files.read(files.CASES / name)
-    for name in ("rows-keep-the-file", "pickled-slice-is-large", "zeros-are-not-there", "bus-error-when-cut",
-                 "changed-under-my-array", "windows-file-is-mapped")
-]  # fmt: skip
+    for name in (
+        "rows-keep-the-file",
+        "pickled-slice-is-large",
+        "zeros-are-not-there",
+        "bus-error-when-cut",
+        "changed-under-my-array",
+        "windows-file-is-mapped",
+    )
+]
 
 
 def exercise(key: str) -> Exercise:
@@ -96,7 +123,10 @@ def look_first() -> NotebookNode:
 def copy_all() -> NotebookNode:
     view = new_output("display_data", {VIEW: {"model_id": ""}, "text/html": ""})
     asked = new_output("display_data", PREDICT._copy())
-    calls, sizes = (new_output("stream", name="stdout", text=text) for text in ("calls  1\n", "bytes  268,435,456\n"))
+    calls, sizes = (
+        new_output("stream", name="stdout", text=text)
+        for text in ("calls  1\n", "bytes  268,435,456\n")
+    )
     define = f"def read(path):  # all of it\n    return path.read_bytes()\n\n{LONG_LINE}"
     note, starter = {"tags": ["teacher"]}, {"tags": ["exercise"]}
     folded = {"tags": ["imports"], "jupyter": {"source_hidden": True}}
@@ -106,19 +136,27 @@ def copy_all() -> NotebookNode:
             new_markdown_cell(ASK, id="copy-ask", metadata=note),
             new_code_cell("# imports\nimport shutil", id="copy-imports", metadata=folded),
             new_markdown_cell(RUN, id="copy-run-text"),
-            new_code_cell('predict("02.read", "How much?")', id="copy-predict", outputs=[view, asked]),
+            new_code_cell(
+                'predict("02.read", "How much?")', id="copy-predict", outputs=[view, asked]
+            ),
             new_code_cell(define, id="copy-define", outputs=[calls, sizes]),
             shows(figure(), "curves(costs)", "copy-curves"),
             shows(costs(), "costs", "copy-table"),
             shows(PREDICT.beside(256 << 20), "guess.beside(peak)", "copy-beside"),
             shows(CLAIM, 'claim("slurp-costs-file", …)', "copy-claim"),
             shows(NOTICED, 'noticed("02")', "copy-claim-controls"),
-            shows(Table("A cut file.", ("bytes", "of them"), [("0xFF", "2 of 3")]), CUT, "copy-cut"),
+            shows(
+                Table("A cut file.", ("bytes", "of them"), [("0xFF", "2 of 3")]), CUT, "copy-cut"
+            ),
             new_markdown_cell(WHY, id="copy-why"),
             shows(QUIZ, 'quiz("02.sample")', "copy-quiz"),
             shows(EXERCISE, 'exercise("02.sample")', "copy-exercise"),
             new_code_cell(EXERCISE.starter, id="copy-starter", metadata=starter),
-            shows(Verdict("not attempted", "Fill in `copy`."), 'exercise("02.sample").check(copy)', "copy-check"),
+            shows(
+                Verdict("not attempted", "Fill in `copy`."),
+                'exercise("02.sample").check(copy)',
+                "copy-check",
+            ),
             new_markdown_cell(DEMO, id="copy-demo", metadata=note),
             new_markdown_cell(RECAP, id="copy-recap"),
         ]
@@ -126,7 +164,9 @@ def copy_all() -> NotebookNode:
 
 
 def costs() -> str:
-    return html_table("Growth during the call", METERS.split("|"), [row.split("|") for row in COSTS.splitlines()])
+    return html_table(
+        "Growth during the call", METERS.split("|"), [row.split("|") for row in COSTS.splitlines()]
+    )
 
 
 def figure() -> Any:
@@ -135,4 +175,8 @@ def figure() -> Any:
         axes.fill_between([0, 1, 2, 3], [0, 256, 256, 0])
         axes.set(title=name, xlabel="seconds", ylabel="MiB")
     alt = "read: 256 MiB anonymous at its peak, 0 file; mmap: 0 anonymous, 256 MiB file."
-    return picture(drawing, alt, "The same file, copied in two ways. What mmap shows is lent by the page cache.")
+    return picture(
+        drawing,
+        alt,
+        "The same file, copied in two ways. What mmap shows is lent by the page cache.",
+    )

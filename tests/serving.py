@@ -36,21 +36,32 @@ def read(address: str, query: str = "", pictures: np.ndarray = PICTURES[:20]) ->
 
 
 def model(tmp_path: Path, turn: int = 0, hidden: int = 0) -> bytes:
-    """A file of weights that read the digit d as (d + turn) % 10. With `hidden`, it has that many hidden units."""
+    """A file of weights that read the digit d as (d + turn) % 10. With `hidden`, it has that many
+    hidden units.
+    """
     return digit_model(tmp_path / "made.safetensors", turn, 300 * hidden).read_bytes()
 
 
 def expected(turn: int = 0, pictures: np.ndarray = PICTURES[:20]) -> list[int]:
     """What model(turn) reads, in plain numpy."""
     with TensorFile(DIGITS) as file:
-        w, b, v, c = (file[name] for name in ("hidden.weight", "hidden.bias", "out.weight", "out.bias"))
-        return ((np.maximum(pictures / np.float32(16) @ w.T + b, 0) @ v.T + c).argmax(1) + turn).__mod__(10).tolist()
+        w, b, v, c = (
+            file[name] for name in ("hidden.weight", "hidden.bias", "out.weight", "out.bias")
+        )
+        return (
+            ((np.maximum(pictures / np.float32(16) @ w.T + b, 0) @ v.T + c).argmax(1) + turn)
+            .__mod__(10)
+            .tolist()
+        )
 
 
 def upload_of(name: str, data: bytes) -> bytes:
     """The head of an upload, whole and in one request."""
     digest = sha(data)["Repr-Digest"]
-    head = f"PUT /models/{name} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\nRepr-Digest: {digest}\r\n\r\n"
+    head = (
+        f"PUT /models/{name} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\nRepr-Digest: "
+        f"{digest}\r\n\r\n"
+    )
     return head.encode()
 
 
@@ -62,7 +73,9 @@ def begun(address: str, name: str, data: bytes, count: int) -> socket.socket:
 
 
 def workers(address: str) -> list[dict]:
-    return until(lambda: ask(address, "GET", "/metrics").json.get("workers"))  # a busy server says so instead
+    return until(
+        lambda: ask(address, "GET", "/metrics").json.get("workers")
+    )  # a busy server says so instead
 
 
 def altered(code: str) -> tuple[str, ...]:
@@ -74,7 +87,9 @@ ALTERED = "from helpers.serve.__main__ import main; sys.argv[1:4] = []; main()"
 
 
 def raw(address: str, *pieces: bytes) -> bytes:
-    """Sends these bytes. Returns at least the head of the answer, or b"" if no answer comes for a while."""
+    """Sends these bytes. Returns at least the head of the answer, or b"" if no answer comes for a
+    while.
+    """
     host, port = address.split(":")
     with socket.create_connection((host, int(port)), timeout=3) as line:
         said = b""

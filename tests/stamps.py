@@ -1,6 +1,8 @@
-"""What is tested only when something that it depends on has changed. tests/stamps.json has a hash of each part's inputs
-as they were when it was last tested. `make test-slow` skips tests with `@pytest.mark.stamped(part=…)` while it's the
-same; `make test-all` runs them, and then writes the hashes that this prints before, of what was tested."""
+"""What is tested only when something that it depends on has changed. tests/stamps.json has a hash
+of each part's inputs as they were when it was last tested. `make test-slow` skips tests with
+`@pytest.mark.stamped(part=…)` while it's the same; `make test-all` runs them, and then writes the
+hashes that this prints before, of what was tested.
+"""
 
 import json
 import os
@@ -38,7 +40,11 @@ MADE = {"__pycache__", "target"}
 def files(part: str) -> Iterator[Path]:
     for pattern in INPUTS[part]:
         for found in sorted(ROOT.glob(pattern)):
-            yield from sorted(path for path in ([found] if found.is_file() else found.rglob("*")) if path.is_file())
+            yield from sorted(
+                path
+                for path in ([found] if found.is_file() else found.rglob("*"))
+                if path.is_file()
+            )
 
 
 def stamp(part: str) -> str:
@@ -59,7 +65,11 @@ if __name__ == "__main__":
     from tools import TOOLS, is_here
 
     if missing := [tool for tool in TOOLS if tool != "root" and not is_here(tool)]:
-        print(f"The stamps stay as they are, because not all is tested; missing: {', '.join(missing)}", file=sys.stderr)
+        print(
+            "The stamps stay as they are, because not all is tested; missing: "
+            f"{', '.join(missing)}",
+            file=sys.stderr,
+        )
         print(FILE.read_text(), end="")
     else:
         print(json.dumps({part: stamp(part) for part in INPUTS}, indent=1))

@@ -1,4 +1,6 @@
-"""The students' edition of the files as they are now, for the tests: what a commit of them would give."""
+"""The students' edition of the files as they are now, for the tests: what a commit of them would
+give.
+"""
 
 from functools import cache
 
@@ -20,6 +22,12 @@ def files() -> dict[str, bytes]:
 def tree() -> dict[str, bytes]:
     """Every file by its name, except generated ones."""
     made = {"generated", "__pycache__", ".ipynb_checkpoints", ".ruff_cache"}
-    here = sorted([*ROOT.iterdir(), *(path for name in FOLDERS for path in (ROOT / name).rglob("*"))])
+    here = sorted(
+        [*ROOT.iterdir(), *(path for name in FOLDERS for path in (ROOT / name).rglob("*"))]
+    )
     files = {path.relative_to(ROOT): path for path in here if path.is_file()}
-    return {name.as_posix(): path.read_bytes() for name, path in files.items() if not made & set(name.parts)}
+    return {
+        name.as_posix(): path.read_bytes()
+        for name, path in files.items()
+        if not made & set(name.parts)
+    }

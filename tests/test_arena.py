@@ -1,4 +1,6 @@
-"""Arena and KmerIndex: what goes in comes out as a view; what doesn't fit is refused; few pages are touched."""
+"""Arena and KmerIndex: what goes in comes out as a view; what doesn't fit is refused; few pages are
+touched.
+"""
 
 import gc
 import os
@@ -16,7 +18,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from helpers.ideas.arena import ALIGNMENT, FORMAT, ORDER, Arena, Builder, SnapshotError, StaleSnapshot, snapshot
+from helpers.ideas.arena import (
+    ALIGNMENT,
+    FORMAT,
+    ORDER,
+    Arena,
+    Builder,
+    SnapshotError,
+    StaleSnapshot,
+    snapshot,
+)
 from helpers.ideas.kmers import KmerIndex
 from helpers.measure import where
 
@@ -49,7 +60,9 @@ def made(path: Path, layout: str = "test", origin: bytes = b"origin") -> bytes:
     return path.read_bytes()
 
 
-def refused(path: Path, data: bytes, layout: str = "test", origin: bytes | None = b"origin") -> SnapshotError:
+def refused(
+    path: Path, data: bytes, layout: str = "test", origin: bytes | None = b"origin"
+) -> SnapshotError:
     path.write_bytes(data)
     with pytest.raises(SnapshotError) as caught:
         Arena.open(path, layout, origin)
@@ -68,12 +81,19 @@ def sealed(head: bytes, **changed: int | bytes) -> bytes:
 
 # --- what goes in comes out
 DTYPES = npst.scalar_dtypes() | npst.byte_string_dtypes() | npst.unicode_string_dtypes()
-RECORDS = st.lists(DTYPES, min_size=1, max_size=3).map(lambda types: np.dtype(",".join(dtype.str for dtype in types)))
+RECORDS = st.lists(DTYPES, min_size=1, max_size=3).map(
+    lambda types: np.dtype(",".join(dtype.str for dtype in types))
+)
 ARRAYS = npst.arrays(DTYPES | RECORDS, npst.array_shapes(min_dims=0, min_side=0, max_side=5))
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.lists(ARRAYS | ARRAYS.map(np.transpose) | ARRAYS.map(np.atleast_1d).map(lambda a: a[::2]), max_size=6))
+@given(
+    st.lists(
+        ARRAYS | ARRAYS.map(np.transpose) | ARRAYS.map(np.atleast_1d).map(lambda a: a[::2]),
+        max_size=6,
+    )
+)
 def test_what_is_placed_comes_back(arrays: list[np.ndarray]):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "arena")
@@ -84,7 +104,11 @@ def test_what_is_placed_comes_back(arrays: list[np.ndarray]):
             mapped, end = np.frombuffer(arena._yoke.get(), np.uint8), SIZE
             for array, offset in zip(arrays, offsets, strict=True):
                 view = arena.array(offset)
-                assert view.dtype == array.dtype and view.shape == array.shape and view.tobytes() == array.tobytes()
+                assert (
+                    view.dtype == array.dtype
+                    and view.shape == array.shape
+                    and view.tobytes() == array.tobytes()
+                )
                 assert not view.flags.writeable and view.ctypes.data % ALIGNMENT == 0
                 assert offset % ALIGNMENT == 0 and offset >= end, "one lies on the other"
                 begin = view.ctypes.data - mapped.ctypes.data
@@ -100,11 +124,15 @@ def test_a_view_is_a_view_of_the_file_and_outlives_the_arena(path: Path):
     with Arena.open(path, "test") as arena:
         view, record = arena.array(SIZE), arena.array(arena.root)
         assert where(view).path == path
-        assert record["name"] == b"abc" and arena.array(record["where"])[2] == 2, "a record leads to the rest"
+        assert record["name"] == b"abc" and arena.array(record["where"])[2] == 2, (
+            "a record leads to the rest"
+        )
         assert repr(arena) == f"Arena({str(path)!r}, {arena.size} B)"
     with path.open("rb") as file:
         file.seek(SIZE)
-        assert view.tolist() == np.load(file).tolist() == list(range(7)), "an array in the arena is an .npy file"
+        assert view.tolist() == np.load(file).tolist() == list(range(7)), (
+            "an array in the arena is an .npy file"
+        )
     with pytest.raises(ValueError, match="released"):
         arena.array(SIZE)
     arena.close()
@@ -113,11 +141,16 @@ def test_a_view_is_a_view_of_the_file_and_outlives_the_arena(path: Path):
 MASKED = np.ma.masked_array([1, 2], [False, True])
 
 
-@pytest.mark.parametrize("value", [[None], [{"a": 1}], np.array(["text"], np.dtypes.StringDType()), MASKED, "bfloat16"])
+@pytest.mark.parametrize(
+    "value", [[None], [{"a": 1}], np.array(["text"], np.dtypes.StringDType()), MASKED, "bfloat16"]
+)
 def test_pointers_are_not_placed(path: Path, value: object):
     if type(value) is str:  # no pointers, but .npy would lose the dtype
         value = np.zeros(2, pytest.importorskip("ml_dtypes").bfloat16)
-    with pytest.raises(TypeError, match="an arena can't hold"), Arena.create(path, "test") as builder:
+    with (
+        pytest.raises(TypeError, match="an arena can't hold"),
+        Arena.create(path, "test") as builder,
+    ):
         builder.place(value)
     assert not path.exists()
 
@@ -161,7 +194,10 @@ def test_another_layout_and_another_origin(path: Path):
     for other in (b"", b"origin\0", b"Origin"):
         assert type(refused(path, data, origin=other)) is StaleSnapshot
     Arena.open(path, "test").close()  # any origin
-    with pytest.raises(ValueError, match="at most 64 bytes, not 65"), Arena.create(path, "test", bytes(65)):
+    with (
+        pytest.raises(ValueError, match="at most 64 bytes, not 65"),
+        Arena.create(path, "test", bytes(65)),
+    ):
         pass
     assert path.read_bytes() == data
     made(path, origin=bytes(64))
@@ -185,8 +221,17 @@ def test_no_offset_leads_out_of_the_file(path: Path):
         arena.array(arena.root)  # no root was set
 
 
-@pytest.mark.parametrize("lie", ["'descr': '|S0'", "'shape': (-1,)", "'descr': '|O'", "'shape': (99,)",
-                                 "'shape': (9223372036854775807, 0)", "(((((((((("])  # fmt: skip
+@pytest.mark.parametrize(
+    "lie",
+    [
+        "'descr': '|S0'",
+        "'shape': (-1,)",
+        "'descr': '|O'",
+        "'shape': (99,)",
+        "'shape': (9223372036854775807, 0)",
+        "((((((((((",
+    ],
+)
 def test_no_array_leads_out_of_the_file(path: Path, lie: str):
     data = bytearray(made(path))
     key = lie.partition(":")[0]
@@ -195,7 +240,10 @@ def test_no_array_leads_out_of_the_file(path: Path, lie: str):
     assert line != text
     data[SIZE + 10 : SIZE + 128] = line.rstrip()[:118].ljust(117).encode() + b"\n"
     path.write_bytes(data)
-    with Arena.open(path, "test") as arena, pytest.raises(SnapshotError, match=f"no array at offset {SIZE}"):
+    with (
+        Arena.open(path, "test") as arena,
+        pytest.raises(SnapshotError, match=f"no array at offset {SIZE}"),
+    ):
         arena.array(SIZE)
 
 
@@ -214,7 +262,9 @@ def test_random_damage_is_refused_or_lies_in_the_file(draw: st.DataObject):
             except SnapshotError:
                 return
             mapped = np.frombuffer(arena._yoke.get(), np.uint8).ctypes.data
-            assert mapped < view.ctypes.data and view.ctypes.data + view.nbytes <= mapped + arena.size
+            assert (
+                mapped < view.ctypes.data and view.ctypes.data + view.nbytes <= mapped + arena.size
+            )
             view.tobytes()
             del view
 
@@ -259,7 +309,10 @@ def naive(text: bytes, k: int) -> dict[str, list[int]]:
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.text("ACGT", max_size=60) | st.text("ACGTNacgt\n", max_size=300), st.integers(1, 6) | st.just(32))
+@given(
+    st.text("ACGT", max_size=60) | st.text("ACGTNacgt\n", max_size=300),
+    st.integers(1, 6) | st.just(32),
+)
 @example("T" * 34, 32)  # the last word of all: its code is 2**64 - 1
 def test_every_word_is_found_where_it_stands(text: str, k: int):
     with tempfile.TemporaryDirectory() as folder:
@@ -269,7 +322,10 @@ def test_every_word_is_found_where_it_stands(text: str, k: int):
             assert len(index.codes) == sum(map(len, expected.values()))
             for word, places in expected.items():
                 assert index.find(word).tolist() == index.find(word.lower()).tolist() == places
-            for word in {word[1:] + letter for word in list(expected)[:20] for letter in "ACGT"} | {"A" * k, "T" * k}:
+            for word in {word[1:] + letter for word in list(expected)[:20] for letter in "ACGT"} | {
+                "A" * k,
+                "T" * k,
+            }:
                 assert index.find(word).tolist() == expected.get(word, [])
             assert (np.diff(index.codes.astype(object)) >= 0).all()
 

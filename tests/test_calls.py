@@ -1,4 +1,6 @@
-"""What a call costs: every case, every Python that runs, and an order that's the same on every machine."""
+"""What a call costs: every case, every Python that runs, and an order that's the same on every
+machine.
+"""
 
 import json
 import os
@@ -15,10 +17,19 @@ from helpers.measure import NotMeasuredHere
 
 THIS = "{}.{}".format(*sys.version_info)
 CASES = [
-    "loop alone", "a function", "a function, annotated", "a method, 1 type", "a method, 2 types", "a method, 64 types",
-    "getattr", "dict of functions, 1 type", "dict of functions, 64 types", "singledispatch",
-    "isinstance, runtime protocol", "isinstance, the answer is no",
-]  # fmt: skip
+    "loop alone",
+    "a function",
+    "a function, annotated",
+    "a method, 1 type",
+    "a method, 2 types",
+    "a method, 64 types",
+    "getattr",
+    "dict of functions, 1 type",
+    "dict of functions, 64 types",
+    "singledispatch",
+    "isinstance, runtime protocol",
+    "isinstance, the answer is no",
+]
 
 
 @pytest.mark.measured
@@ -51,14 +62,22 @@ def test_every_version_is_measured_or_none(tmp_path: Path, monkeypatch: pytest.M
         stand_in("broken", version, "exit 127")
         stand_in("talks", version, "echo hello")
         stand_in("another", version, f'exec "{sys.executable}" "$@"')
-    folders = ["", ".", *(str(tmp_path / folder) for folder in ("broken", "talks", "another", "right"))]
+    folders = [
+        "",
+        ".",
+        *(str(tmp_path / folder) for folder in ("broken", "talks", "another", "right")),
+    ]
     monkeypatch.setenv("PATH", os.pathsep.join(folders))
     stand_in("right", THIS, f'exec "{sys.executable}" "$@"')
-    with pytest.raises(NotMeasuredHere, match=f"there is no Python {', '.join(others)} on the PATH"):
+    with pytest.raises(
+        NotMeasuredHere, match=f"there is no Python {', '.join(others)} on the PATH"
+    ):
         costs_by_version()
     costs = dict.fromkeys(CASES, 1e-8)
     for version in others:
-        asked_who = f"case $3 in -c) echo cpython {version} ;; *) echo '{json.dumps(costs)}' ;; esac"
+        asked_who = (
+            f"case $3 in -c) echo cpython {version} ;; *) echo '{json.dumps(costs)}' ;; esac"
+        )
         stand_in("right", version, asked_who)
     run = costs_by_version()
     assert run.ended == "returned"
@@ -79,7 +98,9 @@ def test_two_types_cost_more_shuffled_than_sorted():
     assert all(list(costs) == ["shuffled", "sorted by type"] for costs in mixes.values())
     one_type = min([*mixes["0 %"].values(), *mixes["100 %"].values()])
     middle = [mixes[f"{share} %"] for share in range(20, 81, 10)]
-    shuffled, in_order = (median(each[order] for each in middle) for order in ("shuffled", "sorted by type"))
+    shuffled, in_order = (
+        median(each[order] for each in middle) for order in ("shuffled", "sorted by type")
+    )
     assert shuffled > 1.1 * one_type and shuffled > in_order
 
 

@@ -35,7 +35,9 @@ def test_what_is_recorded_tells_them_apart_too(name: str):
 @pytest.mark.parametrize("name", RUN)
 def test_only_a_broken_run_looks_like_a_case(name: str):
     runs = as_recorded(ALL[name])
-    assert runs["cured"].ended == "raised" or not hints.looks_like(runs["cured"])  # some cures are an exception
+    assert runs["cured"].ended == "raised" or not hints.looks_like(
+        runs["cured"]
+    )  # some cures are an exception
     said = hints.says(ALL[name], runs["broken"]) > 0
     assert said == (name in [one.name for one in hints.looks_like(runs["broken"])])
 
@@ -59,7 +61,11 @@ def test_measure_names_the_case(shell):
 
 
 def told_apart(one: files.Case, runs: Comparison) -> None:
-    assert all(held for _, held in holds(one, runs)), (holds(one, runs), runs["broken"], runs["cured"])
+    assert all(held for _, held in holds(one, runs)), (
+        holds(one, runs),
+        runs["broken"],
+        runs["cured"],
+    )
     exchanged = Comparison({"broken": runs.runs["cured"], "cured": runs.runs["broken"]})
     assert not all(held for _, held in holds(one, exchanged))
 
@@ -71,7 +77,10 @@ def test_every_case_is_in_the_form_and_every_family_has_one():
 def test_the_table_names_every_case_and_nothing_names_another():
     link = re.compile(r"\]\((?:\.\./cases/)?([^()/]+)/case\.md\)|\bcase\(\"(.+?)\"\)")
     paths = [CASES / "causes.md", TEACHER / "reports.md", *EXERCISES.glob("*/*/solution.py")]
-    named = {path: {"".join(found) for found in link.findall(path.read_text(encoding="utf-8"))} for path in paths}
+    named = {
+        path: {"".join(found) for found in link.findall(path.read_text(encoding="utf-8"))}
+        for path in paths
+    }
     assert named[paths[0]] == set(ALL) and all(map(named.get, paths[:2]))
     assert not [(path, names - set(ALL)) for path, names in named.items() if names - set(ALL)]
 
@@ -79,18 +88,40 @@ def test_the_table_names_every_case_and_nothing_names_another():
 BAD = {
     "no front matter": ("+++\ntitle", "title", "case.md, line 1: begin with a line '[+]{3}'"),
     "no TOML": ('see = ["refused", ', "see = [refused, ", "case.md, line 3: not TOML"),
-    "another key": ("lessons =", "lesson =", "case.md, line 5: lesson: no such key; there are: title"),
-    "another type": ('lessons = ["07", "10"]', 'lessons = "07"', "case.md, line 5: lessons: wanted: a list"),
+    "another key": (
+        "lessons =",
+        "lesson =",
+        "case.md, line 5: lesson: no such key; there are: title",
+    ),
+    "another type": (
+        'lessons = ["07", "10"]',
+        'lessons = "07"',
+        "case.md, line 5: lessons: wanted: a list",
+    ),
     "no reports": ("[reports]", "[asserts2]", "no such key"),
-    "another family": ('see = ["refused"', 'see = ["denied"', "case.md, line 3: see: 'denied' is no family"),
-    "no expression": ("cured.ended ==", "cured.ended =", "case.md, line 6: asserts: .* is no expression"),
+    "another family": (
+        'see = ["refused"',
+        'see = ["denied"',
+        "case.md, line 3: see: 'denied' is no family",
+    ),
+    "no expression": (
+        "cured.ended ==",
+        "cured.ended =",
+        "case.md, line 6: asserts: .* is no expression",
+    ),
     "another heading": ("## Look", "## Watch", "case.md, line 15: write under these headings"),
-    "no such neighbour": ("- `ValueError", "- [x](#no-such) `ValueError", "there is no case 'no-such'"),
+    "no such neighbour": (
+        "- `ValueError",
+        "- [x](#no-such) `ValueError",
+        "there is no case 'no-such'",
+    ),
 }
 
 
 @pytest.mark.parametrize("old, new, says", BAD.values(), ids=BAD)
-def test_a_malformed_case_says_where_and_what_would_be_right(tmp_path, old: str, new: str, says: str):
+def test_a_malformed_case_says_where_and_what_would_be_right(
+    tmp_path, old: str, new: str, says: str
+):
     folder = _copied(tmp_path)
     text = (folder / "case.md").read_text(encoding="utf-8")
     assert text.count(old) == 1
@@ -99,7 +130,9 @@ def test_a_malformed_case_says_where_and_what_would_be_right(tmp_path, old: str,
         files.read(folder)
 
 
-@pytest.mark.parametrize("text, says", [("x = 1\n" * 26, "line 26: 26 lines; at most 25"), ("\nx =", "line 2: not Py")])
+@pytest.mark.parametrize(
+    "text, says", [("x = 1\n" * 26, "line 26: 26 lines; at most 25"), ("\nx =", "line 2: not Py")]
+)
 def test_a_program_is_short_and_python(tmp_path, text: str, says: str):
     folder = _copied(tmp_path)
     (folder / "cured.py").write_text(text)
@@ -117,19 +150,24 @@ def test_cases_lists_those_with_all_the_words_and_what_comes_nearest():
     found = cases("exported pointers")
     assert found.caption.startswith("1 with all") and len(found.rows) == 5
     assert found.rows[0][2] == 'case("cannot-close-exported")'
-    assert cases("qqq").rows == [] and cases("qqq").caption.startswith("No case has any of these words. ")
+    assert cases("qqq").rows == [] and cases("qqq").caption.startswith(
+        "No case has any of these words. "
+    )
     assert len(set(repr(cases()).split("case(")[1:])) >= len(ALL)
     killed = cases("killed")
     assert len(killed.rows) == len({row[2] for row in killed.rows}) > 20, "each once"
 
 
-@pytest.mark.parametrize(("asked", "name"), [
-    ("my npz is slow", "npz-ignores-mmap-mode"),
-    ("slice keeps the whole array", "rows-keep-the-file"),
-    ("del df does not free memory", "del-frees-nothing-in-notebook"),
-    ("df.values read only", "frame-values-are-read-only"),
-    ("docker exit code 137", "killed-while-writing"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ("my npz is slow", "npz-ignores-mmap-mode"),
+        ("slice keeps the whole array", "rows-keep-the-file"),
+        ("del df does not free memory", "del-frees-nothing-in-notebook"),
+        ("df.values read only", "frame-values-are-read-only"),
+        ("docker exit code 137", "killed-while-writing"),
+    ],
+)
 def test_a_question_in_one_s_own_words_finds_its_case(asked: str, name: str):
     assert f'case("{name}")' in [row[2] for row in cases(asked).rows]
 

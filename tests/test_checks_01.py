@@ -17,7 +17,9 @@ report, verdict = check(one.folder), one.made(one.solution_source)
 def test_recorded_loaders_need_every_word_and_one_leaks_unseen():
     recorded = report.recorded()
     judged = {kind: verdict(*pair) for kind, pair in recorded.items()}
-    assert list(judged) == list(report.LOADERS) and {word for *_, word in judged.values()} == set(report.WORDS)
+    assert list(judged) == list(report.LOADERS) and {word for *_, word in judged.values()} == set(
+        report.WORDS
+    )
     lent, own, word = judged["trades"]
     assert word == "leak" and abs(report.gains(*recorded["trades"])["VmRSS"]) < 0.01 * own < -lent
 
@@ -26,4 +28,6 @@ def test_recorded_loaders_need_every_word_and_one_leaks_unseen():
 def test_live_loaders_are_judged_like_the_recorded_ones(data: Path):
     if here(data).file_system == "tmpfs":
         pytest.skip("a file on a tmpfs is shared memory")
-    assert report.grown(report.live_loaders(Attempt(None, 0, 20, data))) == report.grown(report.recorded())
+    assert report.grown(report.live_loaders(Attempt(None, 0, 20, data))) == report.grown(
+        report.recorded()
+    )

@@ -1,4 +1,6 @@
-"""Lesson 02: what its checks call right, and what they say about chunks that take a little too much."""
+"""Lesson 02: what its checks call right, and what they say about chunks that take a little too
+much.
+"""
 
 import pytest
 

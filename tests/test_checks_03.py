@@ -11,7 +11,9 @@ from helpers.teach.exercise_files import check
 from helpers.teach.judging import Attempt
 from helpers.units import MiB
 
-lookup, window, report = (check(exercise(f"03.{name}").folder) for name in ("lookup", "window", "report"))
+lookup, window, report = (
+    check(exercise(f"03.{name}").folder) for name in ("lookup", "window", "report")
+)
 
 
 def test_where_no_file_gets_cold_the_bytes_are_still_judged(monkeypatch: pytest.MonkeyPatch):
@@ -53,5 +55,11 @@ def test_the_largest_window_is_where_it_was_put(where: str, tmp_path: Path):
     found = sums[width:] - sums[:-width]
     assert found.max() == most and (found == most).sum() == 1
     begin, end = int(found.argmax()), path.stat().st_size - width
-    at = {"start": 0, "end": end, "middle": 4 * MiB - width + 1, "late": 4 * MiB - 1, "multiple": 120 * width - 1}
+    at = {
+        "start": 0,
+        "end": end,
+        "middle": 4 * MiB - width + 1,
+        "late": 4 * MiB - 1,
+        "multiple": 120 * width - 1,
+    }
     assert begin == at[where]

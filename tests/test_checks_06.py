@@ -17,7 +17,9 @@ REGISTRY = exercise_files.check(exercise("06.registry").folder)
 
 
 def there(function: Callable, *args: Any) -> Any:
-    """Calls the function in a process of its own, because what the step counter installs can't be removed."""
+    """Calls the function in a process of its own, because what the step counter installs can't be
+    removed.
+    """
     run = measure(function, *args)
     if run.ended != "returned":
         raise RuntimeError(run.error)
@@ -30,7 +32,9 @@ def test_steps_are_counted_and_not_timed():
             pass
 
     def counted() -> list[int]:
-        return [REGISTRY.steps(walk, count) for count in (50, 50, 0, 500, 1000)] + [REGISTRY.steps(sum, range(1000))]
+        return [REGISTRY.steps(walk, count) for count in (50, 50, 0, 500, 1000)] + [
+            REGISTRY.steps(sum, range(1000))
+        ]
 
     once, again, none, some, many, by_c = there(counted)
     assert once == again and many - some == some - none
@@ -50,14 +54,18 @@ def test_every_slip_of_a_registry_has_its_advice():
     assert {cause for cause, *_ in REGISTRY.USES} == set(REGISTRY.ADVICE)
 
 
-@pytest.mark.parametrize("evade", [lambda: sys.settrace(None), lambda: threading.Thread(target=int).start()])
+@pytest.mark.parametrize(
+    "evade", [lambda: sys.settrace(None), lambda: threading.Thread(target=int).start()]
+)
 def test_steps_taken_elsewhere_are_noticed(evade: Callable):
     with pytest.raises(RuntimeError, match="which called"):
         there(REGISTRY.steps, evade)
 
 
 @pytest.mark.parametrize(("value", "size"), [(Scale(2.5), 8), (Affine(2.5, 1.0), 16)])
-def test_the_table_asked_about_is_laid_out_as_that_of_the_lesson(value: ctypes.Structure, size: int):
+def test_the_table_asked_about_is_laid_out_as_that_of_the_lesson(
+    value: ctypes.Structure, size: int
+):
     one, backend = exercise("06.vtable"), DynBackend.of(value)
     call_through = one.made(one.solution_source)
     assert call_through(ctypes.addressof(backend.fat), 3.0) == (size, value.infer(3.0))
@@ -75,7 +83,9 @@ def test_a_sum_with_short_floats_is_told_from_a_wrong_cut():
     """Seed by seed: by chance a short float is exact, and a length below zero hardly shows."""
     one = exercise("06.shapes")
     check = exercise_files.check(one.folder)
-    for answer in (answer for answer in one.wrong if answer.expect in ("short-floats", "wrong-cut")):
+    for answer in (
+        answer for answer in one.wrong if answer.expect in ("short-floats", "wrong-cut")
+    ):
         for seed in range(300):
             shapes = check.mix(*check.MIXES["circles only"], seed=seed)
             totals = check.totals_of(one.made(answer.source), "circles", shapes)

@@ -36,7 +36,10 @@ def test_a_loader_copies_if_it_does_not_show_another_byte_of_the_file(tmp_path: 
         data = np.fromfile(paths[kind], "u1")
         with paths[kind].open("r+b") as file:
             file.write(~data)
-        same = [bool((array.view("u1") == before[name].view("u1")).any()) for name, array in arrays.items()]
+        same = [
+            bool((array.view("u1") == before[name].view("u1")).any())
+            for name, array in arrays.items()
+        ]
         assert any(same) == loader["copies"], kind
 
 
@@ -60,7 +63,9 @@ def views(path: Path, keep: bool) -> list:
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_what_a_process_still_has_is_seen_from_outside_and_views_show_what_is_written_meanwhile(tmp_path, keep):
+def test_what_a_process_still_has_is_seen_from_outside_and_views_show_what_is_written_meanwhile(
+    tmp_path, keep
+):
     (path := tmp_path / "file.bin").write_bytes(b"old bytes")
     still = set()
 

@@ -1,4 +1,6 @@
-"""Lesson 09's checks: requests alternate, every bad snapshot is bad, and what's called right is what servers did."""
+"""Lesson 09's checks: requests alternate, every bad snapshot is bad, and what's called right is
+what servers did.
+"""
 
 from collections import Counter
 from pathlib import Path
@@ -14,7 +16,9 @@ from helpers.units import KiB, MiB
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
-serve, snapshot, six = (check(exercise(key).folder) for key in ("09.serve", "09.snapshot", "09.six"))
+serve, snapshot, six = (
+    check(exercise(key).folder) for key in ("09.serve", "09.snapshot", "09.six")
+)
 
 
 def test_requests_ask_every_model_equally_often_and_the_files_are_in_no_order(tmp_path: Path):
@@ -43,7 +47,10 @@ def test_every_bad_snapshot_is_bad_wherever_it_is_damaged(tmp_path: Path):
 
 def test_a_files_name_says_nothing_about_what_is_wrong_with_it(tmp_path: Path):
     paths = [tmp_path / f"{name}.bin" for name in (7, 17, 27, 37)]
-    ends = {what: ("refused", f"{path} is damaged") for what, path in zip(snapshot.FAR_APART, paths[1:], strict=True)}
+    ends = {
+        what: ("refused", f"{path} is damaged")
+        for what, path in zip(snapshot.FAR_APART, paths[1:], strict=True)
+    }
     with pytest.raises(NotYet, match="and the same for a file"):
         snapshot.refused(ends, paths)
 

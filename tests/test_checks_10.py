@@ -1,4 +1,6 @@
-"""Lesson 10's checks: whatever is called a holder is one, and whatever Windows refuses is refused here."""
+"""Lesson 10's checks: whatever is called a holder is one, and whatever Windows refuses is refused
+here.
+"""
 
 import tracemalloc
 from pathlib import Path
@@ -23,7 +25,9 @@ def test_what_is_called_a_holder_is_one(tmp_path: Path):
     path, other = (random_file(tmp_path / name, 16 * KiB) for name in ("a.bin", "b.bin"))
     for kind in (*holders.HOLDERS, *holders.FREE):
         for names, gone in (([], kind in holders.FREE), (["rows"], True)):
-            told = holders.run(lambda *_, names=names: names, [holders.made({"rows": kind})], path, other)
+            told = holders.run(
+                lambda *_, names=names: names, [holders.made({"rows": kind})], path, other
+            )
             assert told[0][2] == gone, kind
 
 
@@ -31,7 +35,9 @@ def test_each_check_asks_of_every_kind_three_in_a_session():
     sessions = holders.four_sessions()
     kinds = [kind for session in sessions for kind in session.values()]
     assert sorted(kinds) == sorted([*holders.HOLDERS, *holders.FREE])
-    assert all(sum(kind in holders.HOLDERS for kind in session.values()) == 3 for session in sessions)
+    assert all(
+        sum(kind in holders.HOLDERS for kind in session.values()) == 3 for session in sessions
+    )
 
 
 @pytest.mark.parametrize("key", ["10.windows", "11.publish"])
@@ -61,8 +67,13 @@ def test_a_file_left_by_a_student_is_not_read_into_memory(tmp_path: Path):
     ("np.memmap(path)[9]", "os.truncate(path, 100)", "not-moved"),
     ("np.memmap(path, mode='r+')", "kept[:9] = 1", "not-moved"),
 )
-def test_windows_refuses_to_take_away_what_is_held_and_only_a_renaming_will_do(have: str, step: str, cause: str):
+def test_windows_refuses_to_take_away_what_is_held_and_only_a_renaming_will_do(
+    have: str, step: str, cause: str
+):
     imports = "import os; from pathlib import Path; import numpy as np"
-    source = f"def swap(path, offset, count, new):\n    {imports}\n    kept = {have}\n    {step}\n    return kept\n"
+    source = (
+        f"def swap(path, offset, count, new):\n    {imports}\n    kept = {have}\n    {step}\n   "
+        " return kept\n"
+    )
     one = exercise("10.windows")
     assert one.check(one.made(source), size=4 * MiB).cause == cause

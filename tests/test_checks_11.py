@@ -1,4 +1,6 @@
-"""Lesson 11's checks: a kill at every call, each order of lending, the lesson's own server, and recorded workers."""
+"""Lesson 11's checks: a kill at every call, each order of lending, the lesson's own server, and
+recorded workers.
+"""
 
 import mmap
 import os
@@ -66,7 +68,9 @@ def test_the_tables_of_orders_say_what_a_plain_simulation_says():
                 loans.append(letter)
             else:
                 loans.remove(letter)
-            while len(mapped) > cache.MOST and (idle := [each for each in mapped if each not in loans]):
+            while len(mapped) > cache.MOST and (
+                idle := [each for each in mapped if each not in loans]
+            ):
                 mapped.remove(idle[0])
         assert (sorted(loans), sorted(mapped)) == (sorted(lent), sorted(wanted)), order
 
@@ -87,7 +91,9 @@ def test_a_view_that_outlives_its_loan_does_not_hide_the_caller_s_exception(tmp_
 
 @linux
 def test_recorded_workers_are_explained_as_live_ones_are(tmp_path: Path):
-    kept = tomllib.loads(Path(report.__file__).with_name("recorded.toml").read_text(encoding="utf-8"))
+    kept = tomllib.loads(
+        Path(report.__file__).with_name("recorded.toml").read_text(encoding="utf-8")
+    )
     live, explain = report.crowds(tmp_path / "models", kept["sizes"]), solved("11.report")
     for kind in report.KINDS:
         wanted = report.held(kind, kept["sizes"]), report.WORDS.get(kind, "idle")
@@ -113,18 +119,26 @@ def test_what_resumes_at_the_check_resumes_at_the_lesson_s_server(tmp_path: Path
             assert (tmp_path / "models" / "m").read_bytes() == data
         told = ask(server.address, "HEAD", "/models/m", headers=sha(data)).headers
     assert (told["upload-offset"], told["upload-complete"]) == ("0", "?1")
-    with resume.serving([resume.Upload(path, complete=True)]) as server, socket.socket(socket.AF_UNIX) as line:
+    with (
+        resume.serving([resume.Upload(path, complete=True)]) as server,
+        socket.socket(socket.AF_UNIX) as line,
+    ):
         line.connect(server.server_address)
         head = "HEAD /models/m HTTP/1.1\r\nConnection: close\r\nRepr-Digest: {Repr-Digest}\r\n\r\n"
         line.sendall(head.format(**sha(data)).encode())
         said = line.makefile().read()
-    assert "Upload-Offset: 0\n" in said and "Upload-Complete: ?1\n" in said, "the check's server says the same"
+    assert "Upload-Offset: 0\n" in said and "Upload-Complete: ?1\n" in said, (
+        "the check's server says the same"
+    )
 
 
 @posix
 def test_after_a_slip_the_server_takes_no_line(upload):
     head = b"HEAD /models/file HTTP/1.1\r\n\r\n"  # without a digest
-    with resume.serving([upload]) as server, pytest.raises((BrokenPipeError, ConnectionRefusedError)):
+    with (
+        resume.serving([upload]) as server,
+        pytest.raises((BrokenPipeError, ConnectionRefusedError)),
+    ):
         for _ in range(500):
             with socket.socket(socket.AF_UNIX) as line:
                 line.connect(server.server_address)
@@ -135,11 +149,16 @@ def test_after_a_slip_the_server_takes_no_line(upload):
 
 @pytest.fixture
 def upload(tmp_path: Path):
-    return resume.Upload(random_file(tmp_path / "file", MiB), there=100, breaks=(1000, 5000), loses=True)
+    return resume.Upload(
+        random_file(tmp_path / "file", MiB), there=100, breaks=(1000, 5000), loses=True
+    )
 
 
 def said(upload, first: int, last: int, **more: str) -> dict[str, str]:
-    return {"Content-Range": f"bytes {first}-{last}/{MiB}", "Content-Length": str(last + 1 - first)} | more
+    return {
+        "Content-Range": f"bytes {first}-{last}/{MiB}",
+        "Content-Length": str(last + 1 - first),
+    } | more
 
 
 def test_the_line_breaks_where_it_is_told_and_the_server_loses_what_it_had_once(upload):
@@ -166,7 +185,9 @@ def test_each_slip_of_a_put_has_its_cause(upload):
         upload.part({"Content-Length": "5"})
     assert upload.part(said(upload, 100, 199)) == 199
     upload.told = 50
-    assert upload.part(said(upload, 50, MiB - 1)) is None, "it asked, and bytes came after the answer"
+    assert upload.part(said(upload, 50, MiB - 1)) is None, (
+        "it asked, and bytes came after the answer"
+    )
     with pytest.raises(NotYet, match="had 100 bytes"):
         upload.part(said(upload, 50, MiB - 1))
     with pytest.raises(NotYet) as slip:

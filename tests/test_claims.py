@@ -1,4 +1,6 @@
-"""Claims: what's said, what's measured, the verdict. A finished lesson asserts every one of its claims."""
+"""Claims: what's said, what's measured, the verdict. A finished lesson asserts every one of its
+claims.
+"""
 
 from pathlib import Path
 
@@ -20,16 +22,21 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-# --- this collection's own ---------------------------------------------------------------------------------------
+# --- this collection's own ------------------------------------------------------------------------
 def test_every_claim_of_a_finished_lesson_is_asserted_in_it_and_exists():
     cells = {path.name[:2]: code_cells(read(path)) for path in folders.lessons()}
-    made = {(lesson, id) for lesson, texts in cells.items() for _, text in texts for id in asserted_in(text)}
+    made = {
+        (lesson, id)
+        for lesson, texts in cells.items()
+        for _, text in texts
+        for id in asserted_in(text)
+    }
     wanted = {(lesson, id) for id, known in claims().items() for lesson in known.lessons}
     assert wanted and not wanted - made
     assert {id for _, id in made} <= set(claims())
 
 
-# --- how it works --------------------------------------------------------------------------------------------
+# --- how it works ---------------------------------------------------------------------------------
 def test_a_claim_that_holds_says_said_measured_verdict(known: Path):
     made = claim("slurp-costs-file", True, "read 256 MiB, chunks 1 MiB")
     assert [name for name, _ in made.rows] == ["Said", "Measured", "Verdict"]
@@ -78,7 +85,9 @@ def test_an_entry_that_is_not_whole_is_refused(known: Path, old: str, new: str, 
 
 def test_a_cell_asserts_what_it_calls_and_nothing_else():
     assert asserted_in('%timeit x\nclaim("a",\n    holds=True, measured=f"{x}")') == ["a"]
-    assert asserted_in('display(teach.claim("b", None, ""))  # claim("commented", True, "")') == ["b"]
+    assert asserted_in('display(teach.claim("b", None, ""))  # claim("commented", True, "")') == [
+        "b"
+    ]
     assert asserted_in('%%bash\nclaim("shell"') == asserted_in("if x:\n    !ls") == []
 
 

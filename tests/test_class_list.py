@@ -1,4 +1,6 @@
-"""One class list for all lessons: who is on it, whose a hand-in is by it, and each student's points in all lessons."""
+"""One class list for all lessons: who is on it, whose a hand-in is by it, and each student's points
+in all lessons.
+"""
 
 import csv
 from pathlib import Path
@@ -37,7 +39,11 @@ def test_a_list_is_read_as_it_was_exported(text: str, names: dict[str, str]):
 
 @pytest.mark.parametrize(
     "data, why",
-    [(b"Vorname,Nachname\nAda,X\n", "must name the columns"), (b"A\nA\n", "two students 'A'"), (b"\xff", "utf-8")],
+    [
+        (b"Vorname,Nachname\nAda,X\n", "must name the columns"),
+        (b"A\nA\n", "two students 'A'"),
+        (b"\xff", "utf-8"),
+    ],
 )
 def test_a_list_that_cannot_be_right_is_named(tmp_path: Path, data: bytes, why: str):
     (tmp_path / LIST).write_bytes(data)
@@ -70,9 +76,14 @@ def moodle(names: list[str], lesson: str = "02") -> dict[str, bytes]:
     return {f"{folder}/{lesson}_x.ipynb": notebook(text=name) for folder, name in of.items()}
 
 
-def test_students_whom_moodle_numbers_anew_are_the_same_in_all_lessons(out: Path, capsys: pytest.CaptureFixture):
+def test_students_whom_moodle_numbers_anew_are_the_same_in_all_lessons(
+    out: Path, capsys: pytest.CaptureFixture
+):
     (out / LIST).write_text("name\nAda Lovelace\nBo\nCy\n")
-    for lesson, names in (("02", ["Ada Lovelace", "Bo", "Mallory"]), ("03", ["bo", "lovelace ada"])):
+    for lesson, names in (
+        ("02", ["Ada Lovelace", "Bo", "Mallory"]),
+        ("03", ["bo", "lovelace ada"]),
+    ):
         grade.grade(as_zip(out.parent / lesson, moodle(names, lesson)), out, trusted=True)
     assert totals(out) == {
         "name": ["02 (of 30)", "03 (of 30)", "points"],
@@ -81,7 +92,10 @@ def test_students_whom_moodle_numbers_anew_are_the_same_in_all_lessons(out: Path
         "Cy": ["missing", "missing", "0"],
         "Mallory": ["30", "missing", "30"],
     }
-    assert "Mallory (022), Mallory_022_assignsubmission_file/02_x.ipynb (02)" in capsys.readouterr().out
+    assert (
+        "Mallory (022), Mallory_022_assignsubmission_file/02_x.ipynb (02)"
+        in capsys.readouterr().out
+    )
     assert "Participant 031" in (out / "moodle" / "03.csv").read_text()
 
 
@@ -90,7 +104,9 @@ def test_what_was_graded_under_another_name_becomes_the_students_own(out: Path):
     collected = as_zip(out.parent / "class", files)
     grade.grade(collected, out, trusted=True)
     assert totals(out).keys() == {"name", "ada", "Untitled7"}
-    (out / LIST).write_text("id,name,email,file\n1,Ada,ada@example.org,\n2,Jo,,02/x.ipynb | Untitled7.ipynb\n")
+    (out / LIST).write_text(
+        "id,name,email,file\n1,Ada,ada@example.org,\n2,Jo,,02/x.ipynb | Untitled7.ipynb\n"
+    )
     grade.grade(collected, out, trusted=True)
     assert totals(out).keys() == {"name", "Ada", "Jo"}
     assert "Untitled7" not in (out / "gradebook.csv").read_text()
@@ -108,4 +124,7 @@ def test_two_hand_ins_under_one_name_are_both_named_and_neither_counts(out: Path
     grade.grade(as_folder(out.parent / "class", moodle(["Ada", "Ada"])), out, trusted=True)
     assert totals(out).keys() == {"name", "Ada", "Bo"} and totals(out)["Ada"][0] == "not graded"
     both = "Ada_020_assignsubmission_file, Ada_021_assignsubmission_file"
-    assert f"more than one hand-in has this student's name ({both})" in (out / "gradebook.csv").read_text()
+    assert (
+        f"more than one hand-in has this student's name ({both})"
+        in (out / "gradebook.csv").read_text()
+    )

@@ -1,4 +1,6 @@
-"""What a teacher gets out of grading, for a class with difficult names: tables, imports, feedback, report, forget."""
+"""What a teacher gets out of grading, for a class with difficult names: tables, imports, feedback,
+report, forget.
+"""
 
 import csv
 import io
@@ -70,11 +72,15 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def table(path: Path, **how: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""), **how))
+    return list(
+        csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""), **how)
+    )
 
 
-# --- grades ---------------------------------------------------------------------------------------------------
-def answer(exercise: str, outcome: str = "right", student: str = "ada", digest: str = "d", **more) -> Row:
+# --- grades ---------------------------------------------------------------------------------------
+def answer(
+    exercise: str, outcome: str = "right", student: str = "ada", digest: str = "d", **more
+) -> Row:
     return Row(student, exercise, outcome, "It is.", digest=digest, **more)
 
 
@@ -85,13 +91,21 @@ def test_every_exercise_of_what_was_handed_in_has_a_grade(tmp_path: Path):
         due={"03": datetime(2026, 11, 25).astimezone()},
     )
     ada, hand_in = Student("ada", "Ada"), HandIn("ada", "02", "Ada/02.ipynb", "d")
-    found = small(tmp_path, ada, hand_in, answer("02.chunks"), answer("02.hidden", "not yet"), said=said)
-    assert [(one.student.key, one.exercise, one.outcome, one.points, one.most) for one in found] == [
+    found = small(
+        tmp_path, ada, hand_in, answer("02.chunks"), answer("02.hidden", "not yet"), said=said
+    )
+    assert [
+        (one.student.key, one.exercise, one.outcome, one.points, one.most) for one in found
+    ] == [
         ("ada", "02.chunks", "right", 20, 20),
         ("ada", "02.hidden", "not yet", 0, 10),
         ("ada", "02.report", "not graded", 0, 10),
         *(("ada", key, "missing", 0, 10) for key in keys() if key.startswith("03.")),
-        *(("bob", key, "missing", 0, said.worth(key)) for key in keys() if key[:3] in ("02.", "03.")),
+        *(
+            ("bob", key, "missing", 0, said.worth(key))
+            for key in keys()
+            if key[:3] in ("02.", "03.")
+        ),
     ]
 
 
@@ -102,7 +116,9 @@ def test_the_teacher_has_the_last_word(tmp_path: Path):
         ("ada", "02.report"): (0.0, ""),
     }
     rows = [answer("02.chunks", "not yet"), answer("02.hidden"), answer("02.report")]
-    found = small(tmp_path, HandIn("ada", "02", "Ada/02.ipynb", "d"), *rows, said=Course(overrides=said))
+    found = small(
+        tmp_path, HandIn("ada", "02", "Ada/02.ipynb", "d"), *rows, said=Course(overrides=said)
+    )
     assert [(one.outcome, one.points, one.by_teacher, one.comment) for one in found] == [
         ("not yet", 3.5, True, "Nearly."),
         ("right", 10, False, "Good."),
@@ -124,7 +140,10 @@ def test_what_cannot_be_graded_is_not_lost(tmp_path: Path):
     assert said["bob", ""] == ("not graded", "nothing in it tells the lesson")
     assert said["cy", "03.window"][0] == "not graded" and "make grade" in said["cy", "03.window"][1]
     assert "nothing in it tells" in (tmp_path / "gradebook.csv").read_text()
-    assert "nothing in it tells" in (tmp_path / "feedback" / f"{file_name('bob', 'bob')}.html").read_text()
+    assert (
+        "nothing in it tells"
+        in (tmp_path / "feedback" / f"{file_name('bob', 'bob')}.html").read_text()
+    )
 
 
 def test_a_store_of_an_older_edition_is_taken_over(tmp_path: Path):
@@ -151,7 +170,9 @@ IN_TIME, AFTER = "2026-11-25T18:00:00+01:00", "2026-11-25T17:01:00+00:00"
     ("", "", {"system": "canvas"}),
     ("late", "", {"system": "canvas", "late": True}),
 )
-def test_late_is_after_the_due_time_and_what_is_not_known_is_said(tmp_path: Path, late: str, when: str, more: dict):
+def test_late_is_after_the_due_time_and_what_is_not_known_is_said(
+    tmp_path: Path, late: str, when: str, more: dict
+):
     hand_in = HandIn("ada", "02", "Ada/02.ipynb", "d", when, **more)
     said = Course(due={"02": datetime.fromisoformat(IN_TIME)})
     assert {one.late for one in small(tmp_path, hand_in, said=said)} == {late}
@@ -160,15 +181,24 @@ def test_late_is_after_the_due_time_and_what_is_not_known_is_said(tmp_path: Path
     assert ("0, 1 unknown" in text) == (late == "unknown")
 
 
-# --- tables ---------------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 def test_the_gradebook_holds_every_answer(out: Path):
-    assert (out / "gradebook.csv").read_bytes().startswith(b"\xef\xbb\xbf")  # or Excel assumes another encoding
+    assert (
+        (out / "gradebook.csv").read_bytes().startswith(b"\xef\xbb\xbf")
+    )  # or Excel assumes another encoding
     rows = table(out / "gradebook.csv")
     assert len(rows) == STUDENTS * len([key for key in keys() if key[:2] in ("02", "03")])
     assert {row["name"] for row in rows} >= {
-        "'=HYPERLINK(\"http://192.0.2.1\")", "'@everyone", "Semikolon;'=1+1", "Zeile Umbruch", "Tabea", "山田 太郎",
-        "gnorw Bidimann", "\N{REPLACEMENT CHARACTER} Halbpaar", "مهدی\u200cرضا"
-    }  # fmt: skip
+        '\'=HYPERLINK("http://192.0.2.1")',
+        "'@everyone",
+        "Semikolon;'=1+1",
+        "Zeile Umbruch",
+        "Tabea",
+        "山田 太郎",
+        "gnorw Bidimann",
+        "\N{REPLACEMENT CHARACTER} Halbpaar",
+        "مهدی\u200cرضا",
+    }
     with store(out) as known:
         wanted = {(one.student, one.exercise): one.outcome for one in known.all(Row)}
     shown = {(row["student"], row["exercise"]): row["outcome"] for row in rows}
@@ -179,22 +209,37 @@ def test_the_gradebook_holds_every_answer(out: Path):
 def test_no_cell_is_a_formula_whatever_separates_them(out: Path, name: str):
     text = (out / name).read_bytes().decode("utf-8-sig")
     for delimiter in ",;":
-        cells = [one for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) for one in row]
+        cells = [
+            one
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+            for one in row
+        ]
         assert not [one for one in cells if one.lstrip(' "').startswith(FORMULA)]
 
 
 def from_moodle(student: str, lesson: str, number: str) -> HandIn:
     place = f"{student}_{number}_assignsubmission_file"
-    return HandIn(student, lesson, f"{place}/x.ipynb", "d", place=place, system="moodle", number=number)
+    return HandIn(
+        student, lesson, f"{place}/x.ipynb", "d", place=place, system="moodle", number=number
+    )
 
 
 def test_moodle_gets_a_worksheet_and_the_feedback_of_each_lesson(tmp_path: Path):
     """Moodle numbers participants anew in each assignment."""
     right = [answer(key) for key in keys() if key.startswith("02.")]
-    small(tmp_path, from_moodle("ada", "02", "7"), from_moodle("bo", "02", "8"), from_moodle("ada", "03", "9"), *right)
+    small(
+        tmp_path,
+        from_moodle("ada", "02", "7"),
+        from_moodle("bo", "02", "8"),
+        from_moodle("ada", "03", "9"),
+        *right,
+    )
     rows = table(tmp_path / "moodle" / "02.csv")
     assert {"Identifier", "Grade", "Last modified (grade)", "Feedback comments"} <= rows[0].keys()
-    assert [(row["Identifier"], row["Grade"]) for row in rows] == [("Participant 7", "30"), ("Participant 8", "")]
+    assert [(row["Identifier"], row["Grade"]) for row in rows] == [
+        ("Participant 7", "30"),
+        ("Participant 8", ""),
+    ]
     assert [row["Identifier"] for row in table(tmp_path / "moodle" / "03.csv")] == ["Participant 9"]
     with zipfile.ZipFile(tmp_path / "moodle" / "03-feedback.zip") as archive:
         # as Moodle's mod/assign/feedback/file/importziplib.php splits it
@@ -214,32 +259,56 @@ def test_html_in_moodle_s_comments_survives_the_apostrophes(tmp_path: Path):
 
 def test_canvas_gets_a_column_for_each_lesson(tmp_path: Path):
     of = {"digest": "d", "system": "canvas"}
-    both = [HandIn(key, "02", "f", number=number, **of) for key, number in (("ada", "12"), ("bo", "anon_x1"))]
+    both = [
+        HandIn(key, "02", "f", number=number, **of)
+        for key, number in (("ada", "12"), ("bo", "anon_x1"))
+    ]
     right = [answer(key) for key in keys() if key.startswith("02.")]
-    small(tmp_path, Student("ada", "Points Possible"), *both, HandIn("ada", "03", "f", number="12", **of), *right)
-    header, points, *rows = csv.reader(io.StringIO((tmp_path / "canvas.csv").read_text(), newline=""))
-    # Canvas's lib/gradebook_importer.rb: row_has_student_headers?, last_student_info_column, check_for_non_student_row
-    assert (header[0], header[1], header[4]) == ("Student", "ID", "Section") and "Points Possible" in points[0]
-    assert header[5:] == ["02 Copy a big file", "03 Choose between read and mmap"] and points[5:] == ["30", "30"]
+    small(
+        tmp_path,
+        Student("ada", "Points Possible"),
+        *both,
+        HandIn("ada", "03", "f", number="12", **of),
+        *right,
+    )
+    header, points, *rows = csv.reader(
+        io.StringIO((tmp_path / "canvas.csv").read_text(), newline="")
+    )
+    # Canvas's lib/gradebook_importer.rb: row_has_student_headers?, last_student_info_column,
+    # check_for_non_student_row
+    assert (header[0], header[1], header[4]) == (
+        "Student",
+        "ID",
+        "Section",
+    ) and "Points Possible" in points[0]
+    assert header[5:] == ["02 Copy a big file", "03 Choose between read and mmap"] and points[
+        5:
+    ] == ["30", "30"]
     assert rows == [["Points-Possible", "12", "", "", "", "30", ""]]
 
 
 def test_an_import_without_students_is_not_written(tmp_path: Path):
     """This file only looks like one of Canvas's."""
     small(
-        tmp_path, HandIn("Ada", "02", "Ada/02_10_final.ipynb", "d", system="plain"), answer("02.chunks", student="Ada")
+        tmp_path,
+        HandIn("Ada", "02", "Ada/02_10_final.ipynb", "d", system="plain"),
+        answer("02.chunks", student="Ada"),
     )
     assert not [*tmp_path.glob("canvas*"), *tmp_path.glob("moodle*")]
 
 
-# --- pages ----------------------------------------------------------------------------------------------------
+# --- pages ----------------------------------------------------------------------------------------
 def test_what_a_student_writes_is_text_on_every_page(out: Path):
     pages = [out / "report.html", *sorted((out / "feedback").iterdir())]
     assert len(pages) == STUDENTS + 1
     for path in pages:
         tree = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
         tags = tree.find_all(True)
-        assert not [tag for tag in tags if tag.name in ("script", "b", "iframe", "object", "link", "base", "form")]
+        assert not [
+            tag
+            for tag in tags
+            if tag.name in ("script", "b", "iframe", "object", "link", "base", "form")
+        ]
         assert not [name for tag in tags for name in tag.attrs if name.startswith("on")]
         assert all(image["src"].startswith("data:image/png") for image in tree.find_all("img"))
         assert all(link["href"].startswith("#") for link in tree.find_all("a"))
@@ -254,13 +323,17 @@ def students(out: Path) -> dict[str, str]:
 def test_files_have_safe_names_and_lie_in_their_folder(out: Path):
     assert [path.name for path in out.parent.iterdir()] == ["grades"]
     names = [path.name for path in (out / "feedback").iterdir()]
-    assert len(names) == STUDENTS and all(re.fullmatch(r"[a-z0-9-]{1,40}-[0-9a-f]{8}\.html", name) for name in names)
+    assert len(names) == STUDENTS and all(
+        re.fullmatch(r"[a-z0-9-]{1,40}-[0-9a-f]{8}\.html", name) for name in names
+    )
     assert sum(name.startswith("zwilling-doppelt-") for name in names) == 2
 
 
 def test_the_report_names_nobody(out: Path):
     shown = (out / "report.html").read_text(encoding="utf-8")
-    words = " ".join([BeautifulSoup(shown, "html.parser").get_text(" "), *re.findall(r'alt="([^"]*)"', shown)])
+    words = " ".join(
+        [BeautifulSoup(shown, "html.parser").get_text(" "), *re.findall(r'alt="([^"]*)"', shown)]
+    )
     for key, name in students(out).items():
         ours = ("script", "alert", "Points", "Possible")
         parts = {part for part in re.findall(r"[^\W_]{5,}", one_line(name)) if part not in ours}
@@ -270,12 +343,32 @@ def test_the_report_names_nobody(out: Path):
 
 
 def test_a_page_says_what_was_found_and_what_to_try(tmp_path: Path):
-    said = Course(overrides={("ada", "02.hidden"): (4.0, "See **me**.\n\nSoon.")}, due={
-        "02": datetime.fromisoformat("2026-11-25T18:00:00+01:00")})  # fmt: skip
-    slip = answer("02.chunks", "not yet", cause="too-short", figures=("9 MiB anonymous",), cell=31, code="x = '<b>'")
+    said = Course(
+        overrides={("ada", "02.hidden"): (4.0, "See **me**.\n\nSoon.")},
+        due={"02": datetime.fromisoformat("2026-11-25T18:00:00+01:00")},
+    )
+    slip = answer(
+        "02.chunks",
+        "not yet",
+        cause="too-short",
+        figures=("9 MiB anonymous",),
+        cell=31,
+        code="x = '<b>'",
+    )
     slip = replace(slip, because="`target` is <b>short</b>")
-    hand_in = HandIn("ada", "02", "Ada/02.ipynb", "d", "2026-11-26T08:05:00+01:00", edition="2026-10-01 (9d7e380)")
-    rows = slip, answer("02.hidden", "not yet", cause="raised"), answer("02.report", "not yet", half="the bytes")
+    hand_in = HandIn(
+        "ada",
+        "02",
+        "Ada/02.ipynb",
+        "d",
+        "2026-11-26T08:05:00+01:00",
+        edition="2026-10-01 (9d7e380)",
+    )
+    rows = (
+        slip,
+        answer("02.hidden", "not yet", cause="raised"),
+        answer("02.report", "not yet", half="the bytes"),
+    )
     small(tmp_path, Student("ada", "Ada"), hand_in, *rows, said=said)
     (path,) = (tmp_path / "feedback").iterdir()
     text = " ".join(BeautifulSoup(path.read_text(), "html.parser").main.get_text().split())
@@ -295,8 +388,14 @@ def test_a_page_says_what_was_found_and_what_to_try(tmp_path: Path):
     assert 'exercise("02.report").hint() in your notebook' in text  # no hint fits
 
 
-def test_an_answer_that_nobody_has_graded_has_no_points_until_the_teacher_gives_some(tmp_path: Path):
-    things = HandIn("ada", "02", "f", "d"), answer("02.chunks"), answer("02.hidden", "not graded", code="x")
+def test_an_answer_that_nobody_has_graded_has_no_points_until_the_teacher_gives_some(
+    tmp_path: Path,
+):
+    things = (
+        HandIn("ada", "02", "f", "d"),
+        answer("02.chunks"),
+        answer("02.hidden", "not graded", code="x"),
+    )
     small(tmp_path, *things)
     assert [row["points"] for row in table(tmp_path / "gradebook.csv")] == ["10", "", ""]
     (path,) = (tmp_path / "feedback").iterdir()
@@ -309,22 +408,38 @@ def test_an_answer_that_nobody_has_graded_has_no_points_until_the_teacher_gives_
 
 
 def test_what_was_not_assigned_is_left_out(tmp_path: Path):
-    said = Course(points={"02.hidden": 0.0, "02.report": 0.0}, overrides={("ada", "02.report"): (2.0, "")})
-    small(tmp_path, HandIn("ada", "02", "f", "d"), answer("02.chunks"), answer("02.hidden"), said=said)
-    assert [row["exercise"] for row in table(tmp_path / "gradebook.csv")] == ["02.chunks", "02.report"]
+    said = Course(
+        points={"02.hidden": 0.0, "02.report": 0.0}, overrides={("ada", "02.report"): (2.0, "")}
+    )
+    small(
+        tmp_path,
+        HandIn("ada", "02", "f", "d"),
+        answer("02.chunks"),
+        answer("02.hidden"),
+        said=said,
+    )
+    assert [row["exercise"] for row in table(tmp_path / "gradebook.csv")] == [
+        "02.chunks",
+        "02.report",
+    ]
     assert "02.hidden" not in (tmp_path / "report.html").read_text()
 
 
-# --- the summary ----------------------------------------------------------------------------------------------
+# --- the summary ----------------------------------------------------------------------------------
 def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
     overrides = {("nobody", "02.report"): (1.0, ""), ("cy", "02.report"): (12.0, "")}
     said = Course(students={"bob": Student("bob", "Bob")}, overrides=overrides)
     twins = Student("1", "Ada \x1b[31m"), Student("2", "ada [31m")
     late = HandIn("1", "02", "Ada/02\x1b.ipynb", "d", late=True)
     several = HandIn("cy", "02", "cy/02-1.ipynb", "d", others=("cy/02.ipynb", "cy/02 (1).ipynb"))
-    rows = answer("02.chunks", student="1"), answer("02.hidden", "not yet", student="1", half="the bytes")
+    rows = (
+        answer("02.chunks", student="1"),
+        answer("02.hidden", "not yet", student="1", half="the bytes"),
+    )
     ended = answer("02.report", "not graded", student="1")
-    settled = [answer(key, "not graded", student="cy") for key in ("02.chunks", "02.hidden", "02.report")]
+    settled = [
+        answer(key, "not graded", student="cy") for key in ("02.chunks", "02.hidden", "02.report")
+    ]
     small(tmp_path, *twins, late, *rows, ended, several, *settled, said=said)
     text = summarised(tmp_path, said)
     assert text.splitlines()[0] == "4 students, 6 answers: 2 right, 1 half right, 3 not graded."
@@ -332,7 +447,10 @@ def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
         ("Not graded: ", "Ada [31m (1), Ada/02 .ipynb: It is. (02.report)"),
         ("More points than ", "cy, 12 of 10 (02.report)"),
         ("Late by the file's time, ", "Ada [31m (1), Ada/02 .ipynb (02)"),
-        ("Several notebooks for a lesson, ", "cy: cy/02-1.ipynb counts, not cy/02.ipynb, cy/02 (1).ipynb (02)"),
+        (
+            "Several notebooks for a lesson, ",
+            "cy: cy/02-1.ipynb counts, not cy/02.ipynb, cy/02 (1).ipynb (02)",
+        ),
         ("Students of one name: ", "Ada [31m (1), ada [31m (2)"),
         ("Not handed in: ", "Bob (bob) (02)"),
         ("Overrides for nobody: ", "overrides.toml: there is no student 'nobody', so the"),
@@ -342,10 +460,15 @@ def test_the_summary_says_how_many_and_what_needs_the_teacher(tmp_path: Path):
 
 
 def test_a_long_summary_is_cut_and_a_good_one_is_short(tmp_path: Path):
-    lost = [HandIn(f"s{n:02}", "02", f"s{n:02}/02.ipynb", why_not="it is not JSON") for n in range(25)]
+    lost = [
+        HandIn(f"s{n:02}", "02", f"s{n:02}/02.ipynb", why_not="it is not JSON") for n in range(25)
+    ]
     small(tmp_path, *lost)
     text = summarised(tmp_path, Course())
-    assert "it is not JSON (02.chunks, 02.hidden, 02.report)" in text and "… and 5 more, in gradebook.csv." in text
+    assert (
+        "it is not JSON (02.chunks, 02.hidden, 02.report)" in text
+        and "… and 5 more, in gradebook.csv." in text
+    )
     answers = [answer(key) for key in keys() if key.startswith("02.")]
     small(tmp_path / "well", HandIn("ada", "02", "f", "d"), *answers)
     assert "\nNothing needs you. The results are in " in summarised(tmp_path / "well", Course())
@@ -354,7 +477,9 @@ def test_a_long_summary_is_cut_and_a_good_one_is_short(tmp_path: Path):
 def test_five_hundred_notebooks_of_one_student_are_one_short_line(tmp_path: Path):
     others = tuple(f"ada/02 ({number}) {'long' * 50}.ipynb" for number in range(500))
     small(tmp_path, HandIn("ada", "02", "ada/02.ipynb", "d", others=others))
-    (line,) = [line for line in summarised(tmp_path, Course()).splitlines() if "counts, not" in line]
+    (line,) = [
+        line for line in summarised(tmp_path, Course()).splitlines() if "counts, not" in line
+    ]
     assert line.startswith("  ada: ada/02.ipynb counts, not ada/02 (0)") and len(line) < 500
 
 
@@ -363,52 +488,85 @@ def summarised(out: Path, said: Course) -> str:
         return summary(known, said, write_all(known, said, out))
 
 
-# --- the report -----------------------------------------------------------------------------------------------
+# --- the report -----------------------------------------------------------------------------------
 def report(folder: Path) -> BeautifulSoup:
     return BeautifulSoup((folder / "report.html").read_text(encoding="utf-8"), "html.parser")
 
 
 def test_the_report_counts_outcomes_and_mistakes(tmp_path: Path):
-    things = [HandIn(f"s{n}", "02", f"s{n}/02.ipynb", "d", why_not="no cells" if n == 9 else "") for n in range(10)]
+    things = [
+        HandIn(f"s{n}", "02", f"s{n}/02.ipynb", "d", why_not="no cells" if n == 9 else "")
+        for n in range(10)
+    ]
     causes = ["too-short"] * 3 + ["runs-nothing"] + ["raised"] * 2 + [""] * 3
     for n, cause in enumerate(causes):
-        because = f"it raised OSError: I am number {n}, in line 2: `x = {n}`" if cause == "raised" else f"`target` {n}"
-        row = Row(f"s{n}", "02.chunks", "not yet" if cause else "right", because, cause, seconds=2, digest="d")
+        because = (
+            f"it raised OSError: I am number {n}, in line 2: `x = {n}`"
+            if cause == "raised"
+            else f"`target` {n}"
+        )
+        row = Row(
+            f"s{n}",
+            "02.chunks",
+            "not yet" if cause else "right",
+            because,
+            cause,
+            seconds=2,
+            digest="d",
+        )
         things.append(replace(row, half="the bytes" if cause == "raised" else ""))
     small(tmp_path, *things, said=Course(students={"absent": Student("absent", "Absent")}))
     page = report(tmp_path)
     assert "3 right, 2 half right, 4 not yet, 1 not graded, 1 missing" in page.find("img")["alt"]
-    found = [" ".join(item.get_text().split()) for item in page.select(".mistakes")[0].find_all("li")]
+    found = [
+        " ".join(item.get_text().split()) for item in page.select(".mistakes")[0].find_all("li")
+    ]
     assert found == [
         "too short · 3 (50 %) target 0",
         "stopped with an error · 2 (33 %) It raised OSError: …",
         "runs nothing · 1 (17 %) target 3",
     ]
-    assert page.select(".mistakes .example")[2].decode() == '<p class="example"><code>target</code> 3</p>'
+    assert (
+        page.select(".mistakes .example")[2].decode()
+        == '<p class="example"><code>target</code> 3</p>'
+    )
     text = " ".join(page.main.get_text().split())
     assert "6 answers aren't right yet, 2 of them half right:" in text
 
 
 def test_the_report_shows_the_votes_that_a_class_has_kept(tmp_path: Path):
-    asked = {"question": "How many?", "kind": "number", "unit": "MiB", "names": [""], "measured": 64}
+    asked = {
+        "question": "How many?",
+        "kind": "number",
+        "unit": "MiB",
+        "names": [""],
+        "measured": 64,
+    }
     kept = [{"key": "02.x", "asked": asked, "again": True, "votes": [[1.0, 64.0]] * 6}]
     (tmp_path / "wall").mkdir()
     (tmp_path / "wall" / "2026-11-27-02.json").write_text(json.dumps(kept))
     small(tmp_path, HandIn("ada", "02", "f", "d"), answer("02.chunks"))
     page = report(tmp_path)
-    assert "What the class voted" in page.main.get_text() and "How many? (02.x, 2026-11-27)" in page.main.get_text()
+    assert (
+        "What the class voted" in page.main.get_text()
+        and "How many? (02.x, 2026-11-27)" in page.main.get_text()
+    )
     alts = " ".join(one["alt"] for one in page.find_all("img"))
     assert "6 predictions, median 1, " in alts and "then 64; measured 64" in alts
 
 
-def test_votes_stand_in_the_lessons_order_the_newest_class_first_and_beside_other_lessons(tmp_path: Path):
+def test_votes_stand_in_the_lessons_order_the_newest_class_first_and_beside_other_lessons(
+    tmp_path: Path,
+):
     """The wall wrote them into the folder of another lesson, which was graded into, too."""
     choices = [one.key for one in lessons.lesson("01").questions if one.kind == "choice"]
 
     def kept(folder: Path, name: str, keys: list[str]) -> None:
         (folder / "wall").mkdir(parents=True, exist_ok=True)
         asked = {"question": "?", "kind": "choice", "names": ["a", "b"], "measured": "a"}
-        of = [{"key": key, "asked": asked, "again": True, "votes": [["b", "a"]] * 5} for key in keys]
+        of = [
+            {"key": key, "asked": asked, "again": True, "votes": [["b", "a"]] * 5} for key in keys
+        ]
         (folder / "wall" / f"{name}.json").write_text(json.dumps(of))
 
     here, beside = tmp_path / "course" / "01", tmp_path / "course" / "04"
@@ -418,17 +576,28 @@ def test_votes_stand_in_the_lessons_order_the_newest_class_first_and_beside_othe
     (beside / "class.toml").write_text("")
     small(here, HandIn("ada", "01", "f", "d"), answer("01.report"))
     page = report(here)
-    days = [[" ".join(line.get_text().split()) for line in one.select("li")] for one in page.select(".classes")]
+    days = [
+        [" ".join(line.get_text().split()) for line in one.select("li")]
+        for one in page.select(".classes")
+    ]
     right = "Right: 0 % of 5, then 100 % of 5."
     one = [f"2025-11-27: {right}"]
     both = [f"2026-11-27: {right}", f"2025-11-27: {right}Their votes? ({choices[-1]}, 2025-11-27)"]
     assert days == [*[one] * (len(choices) - 1), both]
-    shown = [re.search(r"\((\S+),", one.get_text())[1] for one in page.select("figcaption") if "2025" in one.get_text()]
+    shown = [
+        re.search(r"\((\S+),", one.get_text())[1]
+        for one in page.select("figcaption")
+        if "2025" in one.get_text()
+    ]
     assert shown == choices and len(choices) > 1
 
 
 def test_the_report_says_what_had_no_sandbox(tmp_path: Path):
-    two = [HandIn("ada", "02", "f", "d"), answer("02.chunks", seconds=1), answer("02.hidden", seconds=1, trusted=True)]
+    two = [
+        HandIn("ada", "02", "f", "d"),
+        answer("02.chunks", seconds=1),
+        answer("02.hidden", seconds=1, trusted=True),
+    ]
     small(tmp_path, *two)
     assert "1 answer was graded without a sandbox." in report(tmp_path).main.get_text()
     again(tmp_path, trusted=True)
@@ -446,7 +615,13 @@ def test_the_report_says_what_had_no_sandbox(tmp_path: Path):
         ("`target` is gone, Ada Lovelace", "`target` is gone, …"),
         ("121,048,576 bytes of 20 MiB; call 0301234567", "121,048,576 bytes of 20 MiB; call …"),
         ("`/srv/lovelace` is a pipe", "`/…` is a pipe"),
-        ("its process ended (SIGSEGV), in your function or while the check looked at what it returned.",) * 2,
+        (
+            (
+                "its process ended (SIGSEGV), in your function or while the check looked at what "
+                "it returned."
+            ),
+        )
+        * 2,
     ],
 )
 def test_an_example_is_impersonal(said: str, shown: str):
@@ -463,12 +638,16 @@ def question(**more) -> lessons.Lesson:
 
 
 def test_the_axis_holds_everybody():
-    """What may be answered at most is its end, from the first picture on; without that, a bar holds what is larger."""
+    """What may be answered at most is its end, from the first picture on; without that, a bar holds
+    what is larger.
+    """
     few, many = question(unit="%", most=100.0), question(unit="MiB")
     ends = []
     for measured in (None, 93.0):
         asked = replace(few.questions[0], measured=measured)
-        ends.append(charts.chart(asked, [5.0] * 17 + [90.0] * 6 + [100.0] * 7).figure.axes[0].get_xlim())
+        ends.append(
+            charts.chart(asked, [5.0] * 17 + [90.0] * 6 + [100.0] * 7).figure.axes[0].get_xlim()
+        )
     assert ends[0] == ends[1] and ends[0][1] > 100
     (shown,), _ = charts.pictures(many, given("42.x", [1, 1, 1, 2, 2, 2, 3, 1000, 2000]))
     (ax,) = shown.figure.axes
@@ -480,13 +659,20 @@ def test_the_axis_holds_everybody():
 def test_numbers_that_were_predicted_are_a_spread():
     answers = [1, 2, 3, 4, 400, 10**400, "seven", None, -1, True, float("nan"), {"x": 3}]
     (shown,), _ = charts.pictures(question(unit="MiB", measured=12.0), given("42.x", answers))
-    assert "6 predictions, median 3.5, half of them from 2.25 to 301; measured 12; 2 over 96." in shown.alt
+    assert (
+        "6 predictions, median 3.5, half of them from 2.25 to 301; measured 12; 2 over 96."
+        in shown.alt
+    )
     assert shown.caption == "How many? (42.x)"
 
 
 def test_less_than_a_mebibyte_is_in_kibibytes():
-    (shown,), _ = charts.pictures(question(unit="MiB", measured=944 / 1024), given("42.x", [0.25] * 5))
-    assert "median 256 KiB\nmeasured 944 KiB" in {text.get_text() for text in shown.figure.axes[0].texts}
+    (shown,), _ = charts.pictures(
+        question(unit="MiB", measured=944 / 1024), given("42.x", [0.25] * 5)
+    )
+    assert "median 256 KiB\nmeasured 944 KiB" in {
+        text.get_text() for text in shown.figure.axes[0].texts
+    }
 
 
 def test_fewer_than_five_answers_are_not_drawn():
@@ -498,27 +684,55 @@ def test_fewer_than_five_answers_are_not_drawn():
 
 ZEROS = {"kind": "choice", "names": ("zeros", "an error"), "measured": "zeros"}
 ORDER = {"kind": "order", "names": ("a", "b"), "measured": ["b", "a"]}
-CLICKS = {"kind": "quiz", "names": ("(a) The disk", "(b) The kernel"), "measured": "b"}  # the first click counts
+CLICKS = {
+    "kind": "quiz",
+    "names": ("(a) The disk", "(b) The kernel"),
+    "measured": "b",
+}  # the first click counts
 
 
 @pytest.mark.parametrize(
     "asked, answers, told",
     [
-        (ZEROS, ["zeros"] * 4 + ["Ada"] * 2 + [3], "6. zeros: 4, an error: 0, something else: 2. Measured: zeros."),
-        ({"kind": "choice"}, ["1 MiB"] * 5 + ["Ada"] * 4, "Predicted by 9. 1 MiB: 5, something else: 4."),
-        ({"kind": "numbers", "names": ("read",)}, [{"read": 1, "Ada": 2}] * 5, "read: 5 predictions"),
-        (ORDER, [["a", "b"]] * 5 + [["b", "a"], ["a"], "a, b"], "by 6. a, b: 5, b, a: 1. Measured: b, a."),
-        (CLICKS, ["ab", "ab", "b", "a", "ba", "z", "", 3, ["a"]], "5. (a) The disk: 3, (b) The kernel: 2. Right: (b)"),
+        (
+            ZEROS,
+            ["zeros"] * 4 + ["Ada"] * 2 + [3],
+            "6. zeros: 4, an error: 0, something else: 2. Measured: zeros.",
+        ),
+        (
+            {"kind": "choice"},
+            ["1 MiB"] * 5 + ["Ada"] * 4,
+            "Predicted by 9. 1 MiB: 5, something else: 4.",
+        ),
+        (
+            {"kind": "numbers", "names": ("read",)},
+            [{"read": 1, "Ada": 2}] * 5,
+            "read: 5 predictions",
+        ),
+        (
+            ORDER,
+            [["a", "b"]] * 5 + [["b", "a"], ["a"], "a, b"],
+            "by 6. a, b: 5, b, a: 1. Measured: b, a.",
+        ),
+        (
+            CLICKS,
+            ["ab", "ab", "b", "a", "ba", "z", "", 3, ["a"]],
+            "5. (a) The disk: 3, (b) The kernel: 2. Right: (b)",
+        ),
     ],
 )
-def test_answers_are_counted_and_what_a_lesson_does_not_offer_is_not_shown(asked: dict, answers: list, told: str):
+def test_answers_are_counted_and_what_a_lesson_does_not_offer_is_not_shown(
+    asked: dict, answers: list, told: str
+):
     (shown,), _ = charts.pictures(question(**asked), given("42.x", answers))
     assert told in shown.alt and "Ada" not in shown.alt
 
 
 def test_every_question_of_every_lesson_is_found():
     for path in notebooks():
-        source = "".join(one.source for one in nbformat.read(path, 4).cells if one.cell_type == "code")
+        source = "".join(
+            one.source for one in nbformat.read(path, 4).cells if one.cell_type == "code"
+        )
         asked = lessons.lesson(path.name[:2]).questions
         assert len(asked) == len(re.findall(r"\b(?:predict|quiz)\(", source))
         assert all(one.key.startswith(path.name[:2]) and len(one.text) > 5 for one in asked)
@@ -528,17 +742,30 @@ def test_what_a_lesson_measured_is_read_from_its_run(tmp_path: Path):
     three = predict("02.three", "?", each=["slurp", "async chunks", "mmap"], unit="MiB")
     choice = predict("02.chunk", "?", choices=["a", "b"])
     beside = three.beside({"slurp": 2**28, "async chunks": None, "mmap": 0}), choice.beside("a")
-    outputs = [new_output("display_data", {"text/html": one.html, "text/plain": one.text}) for one in beside]
-    nbformat.write(new_notebook(cells=[new_code_cell("", outputs=outputs)]), tmp_path / "02_copy_a_big_file.ipynb")
+    outputs = [
+        new_output("display_data", {"text/html": one.html, "text/plain": one.text})
+        for one in beside
+    ]
+    nbformat.write(
+        new_notebook(cells=[new_code_cell("", outputs=outputs)]),
+        tmp_path / "02_copy_a_big_file.ipynb",
+    )
     asked = {one.key: one for one in lessons.lesson("02", NOTEBOOKS, tmp_path).questions}
-    assert asked["02.three"].measured == {"slurp": 256, "mmap": 0} and asked["02.chunk"].measured == "a"
+    assert (
+        asked["02.three"].measured == {"slurp": 256, "mmap": 0}
+        and asked["02.chunk"].measured == "a"
+    )
     assert not asked["02.three"].recorded and asked["02.order"].recorded
     assert asked["02.order"].measured[0] == "sendfile"  # from another machine
 
 
-# --- the files ------------------------------------------------------------------------------------------------
+# --- the files ------------------------------------------------------------------------------------
 def contents(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".sqlite", ".toml"))
+    files = (
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix not in (".sqlite", ".toml")
+    )
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
@@ -576,12 +803,15 @@ def test_the_folder_is_its_owner_s_alone(tmp_path: Path):
     assert (tmp_path / "grades").stat().st_mode & 0o077 == 0
 
 
-# --- forget ---------------------------------------------------------------------------------------------------
+# --- forget ---------------------------------------------------------------------------------------
 def test_a_student_is_forgotten_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture):
     out = made(tmp_path / "grades", 24)
     (out / "students.csv").write_text("id,name\n910000021,Vorname21 Nachname21\n910000022,Ada\n")
     with (out / "overrides.toml").open("a") as file:
-        file.write('\n# of the next\n[[override]]\nstudent = "910000022"\nexercise = "02.chunks"\ncomment = "[Ja]"\n')
+        file.write(
+            '\n# of the next\n[[override]]\nstudent = "910000022"\nexercise = "02.chunks"\ncomment'
+            ' = "[Ja]"\n'
+        )
     forget.main(["910000021", "--out", str(out)])
     said = capsys.readouterr().out
     assert "910000021 (Vorname21 Nachname21)" in said and "feedback/vorname21-nachname21-" in said
@@ -593,7 +823,9 @@ def test_a_student_is_forgotten_everywhere(tmp_path: Path, capsys: pytest.Captur
             assert b"910000021" not in data and b"Nachname21" not in data, path
     assert (out / "students.csv").read_text() == "id,name\n910000022,Ada\n"
     assert "# of the next\n[[override]]" in (out / "overrides.toml").read_text()
-    assert "the disk was full" in (out / "overrides.toml").read_text()  # a comment, and so the teacher's to keep
+    assert (
+        "the disk was full" in (out / "overrides.toml").read_text()
+    )  # a comment, and so the teacher's to keep
 
 
 def unpacked(path: Path) -> bytes:
@@ -616,7 +848,10 @@ def test_what_cannot_be_cut_out_of_a_file_is_named_and_all_stays(tmp_path: Path)
 def test_who_cannot_be_forgotten_is_said_and_all_stays(tmp_path: Path):
     out = tmp_path / "grades"
     small(out, Student("1", "Ada"))
-    with pytest.raises(SystemExit, match=r"there is no data on '2'; the first column of gradebook\.csv has the keys"):
+    with pytest.raises(
+        SystemExit,
+        match=r"there is no data on '2'; the first column of gradebook\.csv has the keys",
+    ):
         forget.main(["2", "--out", str(out)])
     with store(out), pytest.raises(SystemExit, match="in use by another grader"):
         forget.main(["1", "--out", str(out)])
@@ -626,18 +861,22 @@ def test_who_cannot_be_forgotten_is_said_and_all_stays(tmp_path: Path):
     assert [*tmp_path.iterdir()] == [out]
 
 
-# --- in a browser ---------------------------------------------------------------------------------------------
+# --- in a browser ---------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ["report.html", "feedback/vorname21-*", "feedback/maximiliana-*"])
 def test_a_page_is_accessible_and_fits_a_phone_and_paper(browser: Browser, out: Path, name: str):
     """It loads nothing from elsewhere, and runs no script."""
     (path,) = out.glob(name)
     with lone_page(browser) as page:
         page.goto(path.as_uri())
-        assert [url for url in page.requests if not url.startswith("data:")] == [path.as_uri()] and not page.complaints
+        assert [url for url in page.requests if not url.startswith("data:")] == [
+            path.as_uri()
+        ] and not page.complaints
         axe = Axe().run(page)
         assert axe.violations_count == 0, axe.generate_report()
         for width in (375, 1280):
             page.set_viewport_size({"width": width, "height": 740})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
         printed = dense("".join(words_of(page.pdf())))
-        assert all(dense(heading) in printed for heading in page.locator("h1, h2").all_inner_texts())
+        assert all(
+            dense(heading) in printed for heading in page.locator("h1, h2").all_inner_texts()
+        )

@@ -1,4 +1,6 @@
-"""What root collects from students' homes on a hub: their own zips, and nothing that a link leads to."""
+"""What root collects from students' homes on a hub: their own zips, and nothing that a link leads
+to.
+"""
 
 import contextlib
 import os
@@ -36,22 +38,30 @@ def test_only_a_students_own_zips_come_in(collect, tmp_path: Path, capsys: pytes
     changed = (folder / "02_ada.zip").stat().st_ctime_ns
     assert list(collect.handed_in(str(tmp_path), os.getuid())) == [("02_ada.zip", b"PK", changed)]
     said = capsys.readouterr().out
-    assert [name in said for name in ("03_link", "04_hard", "05_pipe", "06_large", "07_folder", "notes")] == [
-        True
-    ] * 5 + [False]
-    assert not list(collect.handed_in(str(tmp_path), os.getuid() + 1)), "the home's owner says whose it is"
+    assert [
+        name in said for name in ("03_link", "04_hard", "05_pipe", "06_large", "07_folder", "notes")
+    ] == [True] * 5 + [False]
+    assert not list(collect.handed_in(str(tmp_path), os.getuid() + 1)), (
+        "the home's owner says whose it is"
+    )
 
 
-def test_what_a_student_has_made_first_is_not_opened(collect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_a_student_has_made_first_is_not_opened(
+    collect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """A pipe would keep root waiting."""
     monkeypatch.setattr(collect.secrets, "token_hex", lambda: "known")
     os.mkfifo(tmp_path / ".known")
     with pytest.raises(FileExistsError):
         collect.put(tmp_path, "02.html", b"feedback")
-    assert collect.put(tmp_path, "02.html", b"feedback").read_bytes() == b"feedback", "and the pipe is gone"
+    assert collect.put(tmp_path, "02.html", b"feedback").read_bytes() == b"feedback", (
+        "and the pipe is gone"
+    )
 
 
-def test_nobodys_zips_fill_the_disk(collect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+def test_nobodys_zips_fill_the_disk(
+    collect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
     monkeypatch.setattr(collect, "TOGETHER", 5)
     (folder := tmp_path / "my_lessons" / "hand-in").mkdir(parents=True)
     for name in ("02_a.zip", "02_b.zip", "02_c.zip"):
@@ -75,7 +85,9 @@ def test_one_lesson_is_collected_at_a_time_and_what_is_withdrawn_is_named(
     assert capsys.readouterr().out == f"{into}/ada/02_ada.zip isn't handed in any more\n"
 
 
-def test_no_member_of_the_group_keeps_the_others_out(collect, monkeypatch: pytest.MonkeyPatch, capsys):
+def test_no_member_of_the_group_keeps_the_others_out(
+    collect, monkeypatch: pytest.MonkeyPatch, capsys
+):
     """Neither one without an account, nor one who has the group as the first."""
     me = pwd.getpwuid(os.getuid())
     found = SimpleNamespace(gr_mem=["no-such-user", me.pw_name], gr_gid=me.pw_gid)
@@ -93,7 +105,9 @@ def test_a_folder_that_is_a_link_isnt_followed(collect, tmp_path: Path, part: st
     (tmp_path / "other" / "hand-in" / "02_ada.zip").write_bytes(b"PK")
     home = tmp_path / "home"
     (home / part).parent.mkdir(parents=True)
-    (home / part).symlink_to(tmp_path / "other" if part == "my_lessons" else tmp_path / "other" / "hand-in")
+    (home / part).symlink_to(
+        tmp_path / "other" if part == "my_lessons" else tmp_path / "other" / "hand-in"
+    )
     with pytest.raises(OSError):
         list(collect.handed_in(str(home), os.getuid()))
 

@@ -30,8 +30,17 @@ def mapped(content: bytes) -> mmap.mmap:
 @st.composite
 def arrays(draw: st.DrawFn) -> np.ndarray:
     """Arrays of many dtypes: sliced, with steps and backwards, transposed, read-only."""
-    dtype = draw(st.one_of(nps.integer_dtypes(), nps.floating_dtypes(), nps.boolean_dtypes(), nps.datetime64_dtypes()))
-    array = draw(nps.arrays(dtype, nps.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6)))
+    dtype = draw(
+        st.one_of(
+            nps.integer_dtypes(),
+            nps.floating_dtypes(),
+            nps.boolean_dtypes(),
+            nps.datetime64_dtypes(),
+        )
+    )
+    array = draw(
+        nps.arrays(dtype, nps.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=6))
+    )
     if array.ndim:
         array = array[draw(nps.basic_indices(array.shape, allow_ellipsis=False))]
     array = np.asarray(array).T if draw(st.booleans()) else np.asarray(array)
@@ -42,10 +51,14 @@ def arrays(draw: st.DrawFn) -> np.ndarray:
 
 buffers = st.builds(
     lambda kind, content: kind(content),
-    st.sampled_from([bytes, bytearray, mapped, memoryview, lambda content: memoryview(bytearray(content))[::-1]]),
+    st.sampled_from(
+        [bytes, bytearray, mapped, memoryview, lambda content: memoryview(bytearray(content))[::-1]]
+    ),
     st.binary(max_size=40),
 )
-text = st.text(st.characters(exclude_categories=["Cs"]))  # like st.text(), which first tries to encode a million
+text = st.text(
+    st.characters(exclude_categories=["Cs"])
+)  # like st.text(), which first tries to encode a million
 plain = st.one_of(
     text,
     st.lists(st.integers()).map(tuple),
@@ -86,7 +99,9 @@ def test_the_source_stays_and_is_cloned_once_on_demand(source: Any, wanted: list
     before, cow = frozen(source), Cow.borrowed(source)
     lent, owned = cow.value, None
     for action in wanted:
-        assert cow.is_borrowed is (owned is None) and cow.value is (lent if owned is None else owned)
+        assert cow.is_borrowed is (owned is None) and cow.value is (
+            lent if owned is None else owned
+        )
         if action == "repr":
             assert repr(cow).startswith("Cow.borrowed(" if owned is None else "Cow.owned(")
             assert "\n" not in repr(cow) and len(repr(cow)) <= 90
@@ -104,7 +119,9 @@ def shared(one: Any, other: Any) -> bool:
     def array(value: Any) -> np.ndarray:
         if isinstance(value, np.ndarray):
             return value
-        view = memoryview(value)  # a contiguous view as bytes: numpy doesn't know every format, such as c_wchar's
+        view = memoryview(
+            value
+        )  # a contiguous view as bytes: numpy doesn't know every format, such as c_wchar's
         return np.frombuffer(view, np.uint8) if view.c_contiguous else np.asarray(view)
 
     return np.shares_memory(array(one), array(other))
@@ -123,16 +140,35 @@ def test_memory_is_shared_until_it_is_cloned(source: Any):
 
 
 def test_clones_by_type():
-    lent = [np.arange(3), b"ab", bytearray(b"ab"), memoryview(b"ab"), mapped(b"ab"), {}, MappingProxyType({}), (1,)]
-    assert [type(Cow.borrowed(one).into_owned()) for one in lent] == [np.ndarray, *[bytearray] * 4, dict, dict, list]
+    lent = [
+        np.arange(3),
+        b"ab",
+        bytearray(b"ab"),
+        memoryview(b"ab"),
+        mapped(b"ab"),
+        {},
+        MappingProxyType({}),
+        (1,),
+    ]
+    assert [type(Cow.borrowed(one).into_owned()) for one in lent] == [
+        np.ndarray,
+        *[bytearray] * 4,
+        dict,
+        dict,
+        list,
+    ]
     text = "größer"
     assert Cow.borrowed(text).into_owned() is text
     assert Cow.borrowed(np.asfortranarray(np.eye(3))).into_owned().flags.f_contiguous
 
 
-@pytest.mark.parametrize("source", [np.zeros(3), bytearray(3), mapped(b"abc"), memoryview(bytearray(3)), {0: 1}, (1,)])
+@pytest.mark.parametrize(
+    "source", [np.zeros(3), bytearray(3), mapped(b"abc"), memoryview(bytearray(3)), {0: 1}, (1,)]
+)
 def test_a_borrow_cannot_be_written(source: Any):
-    with pytest.raises((ValueError, TypeError), match=r"read-only|does not support item assignment"):
+    with pytest.raises(
+        (ValueError, TypeError), match=r"read-only|does not support item assignment"
+    ):
         Cow.borrowed(source).value[0] = 9
 
 
@@ -151,14 +187,28 @@ def test_a_lender_of_bytes_is_held_while_it_lends():
     mapping.close()
 
 
-@pytest.mark.parametrize("source", [
-    [1, 2], {1, 2}, frozenset({1}), 3.0, None,
-    # a view or a clone would not do them justice: a second buffer, reading that writes, a clone that's a plain dict
-    np.ma.masked_array([1, 2, 3], [0, 0, 0]), defaultdict(list), OrderedDict(), Counter(),
-    MappingProxyType(defaultdict(list)), MappingProxyType(MappingProxyType(Counter())),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "source",
+    [
+        [1, 2],
+        {1, 2},
+        frozenset({1}),
+        3.0,
+        None,
+        # a view or a clone would not do them justice: a second buffer, reading that writes, a clone
+        # that's a plain dict
+        np.ma.masked_array([1, 2, 3], [0, 0, 0]),
+        defaultdict(list),
+        OrderedDict(),
+        Counter(),
+        MappingProxyType(defaultdict(list)),
+        MappingProxyType(MappingProxyType(Counter())),
+    ],
+)
 def test_what_has_no_read_only_view_is_refused_with_advice(source: Any):
-    with pytest.raises(TypeError, match=rf"{type(source).__name__} has no read-only view.*tuple.*Cow\.owned"):
+    with pytest.raises(
+        TypeError, match=rf"{type(source).__name__} has no read-only view.*tuple.*Cow\.owned"
+    ):
         Cow.borrowed(source)
     assert Cow.owned(source).to_mut() is source
 
@@ -208,7 +258,10 @@ def test_a_cow_that_was_used_up():
 def test_the_repr_is_short_and_reads_no_big_value():
     assert repr(Cow.borrowed(np.array([1.0, 2.0]))) == "Cow.borrowed(array([1., 2.]))"
     assert repr(Cow.owned({"a": 1})) == "Cow.owned({'a': 1})"
-    assert repr(Cow.borrowed(mmap.mmap(-1, 2**30))) == "Cow.borrowed(memoryview of 1,073,741,824 bytes)"
+    assert (
+        repr(Cow.borrowed(mmap.mmap(-1, 2**30)))
+        == "Cow.borrowed(memoryview of 1,073,741,824 bytes)"
+    )
 
 
 def test_the_examples_run():
@@ -217,9 +270,14 @@ def test_the_examples_run():
 
 
 def test_ideas_bring_numpy_and_nothing_else():
-    said = "import sys, numpy, helpers.ideas.cow, helpers.ideas.dispatch, helpers.ideas.yoke_cache; "
+    said = (
+        "import sys, numpy, helpers.ideas.cow, helpers.ideas.dispatch, helpers.ideas.yoke_cache; "
+    )
     said += "helpers.ideas.cow.Cow.borrowed(numpy.zeros(3)); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "numpy" in loaded
-    assert not {"numpy.ma", "matplotlib", "IPython", "psutil", "ipywidgets", "helpers.measure"} & loaded
+    assert (
+        not {"numpy.ma", "matplotlib", "IPython", "psutil", "ipywidgets", "helpers.measure"}
+        & loaded
+    )

@@ -26,10 +26,17 @@ def test_the_committed_model_reads_the_committed_pictures():
     """Its arithmetic written out, as in a lesson, with the other reader."""
     images, labels = digits()
     assert images.shape == (len(labels), 8, 8) and images.dtype == labels.dtype == np.uint8
-    assert images.min() == 0 and images.max() == 16 and set(labels) == set(range(10)) and len(labels) >= 400
+    assert (
+        images.min() == 0
+        and images.max() == 16
+        and set(labels) == set(range(10))
+        and len(labels) >= 400
+    )
     with TensorFile(DIGITS) as model:
         assert {name: model[name].dtype for name in model} == dict.fromkeys(model, np.float32)
-        hidden = np.maximum(images.reshape(-1, 64) / 16 @ model["hidden.weight"].T + model["hidden.bias"], 0)
+        hidden = np.maximum(
+            images.reshape(-1, 64) / 16 @ model["hidden.weight"].T + model["hidden.bias"], 0
+        )
         found = (hidden @ model["out.weight"].T + model["out.bias"]).argmax(1)
         right = int((found == labels).sum())
         assert right >= LEAST * len(labels)
@@ -42,7 +49,9 @@ def test_the_pictures_are_those_that_the_file_holds():
     images, labels = digits()
     with TensorFile(IMAGES) as held:
         assert np.array_equal(held["images"], images) and np.array_equal(held["labels"], labels)
-        assert "CC BY 4.0" in held.metadata["licence"] and "10.24432/C50P49" in held.metadata["source"]
+        assert (
+            "CC BY 4.0" in held.metadata["licence"] and "10.24432/C50P49" in held.metadata["source"]
+        )
 
 
 def test_the_samples_are_small_and_legal():
@@ -62,7 +71,9 @@ def test_what_it_learned_from_and_what_it_is_asked_do_not_overlap(train_digits: 
     assert len(labels) == len(images)
 
 
-def test_training_again_makes_such_a_model(train_digits: ModuleType, tmp_path: Path, monkeypatch, capsys):
+def test_training_again_makes_such_a_model(
+    train_digits: ModuleType, tmp_path: Path, monkeypatch, capsys
+):
     monkeypatch.setattr(train_digits, "BESIDE", tmp_path)
     train_digits.main()
     with TensorFile(tmp_path / DIGITS.name) as made, TensorFile(DIGITS) as committed:
@@ -70,9 +81,20 @@ def test_training_again_makes_such_a_model(train_digits: ModuleType, tmp_path: P
         shapes = {name: array.shape for name, array in committed.items()}
         said = made.metadata["result"]
     images, labels = digits()
-    hidden = np.maximum(images.reshape(-1, 64) / 16 @ weights["hidden.weight"].T + weights["hidden.bias"], 0)
-    right = int(((hidden @ weights["out.weight"].T + weights["out.bias"]).argmax(1) == labels).sum())
-    assert capsys.readouterr().out.strip() == said == f"{right} of {len(labels)} held-out pictures right"
-    assert right >= LEAST * len(labels) and {name: array.shape for name, array in weights.items()} == shapes
+    hidden = np.maximum(
+        images.reshape(-1, 64) / 16 @ weights["hidden.weight"].T + weights["hidden.bias"], 0
+    )
+    right = int(
+        ((hidden @ weights["out.weight"].T + weights["out.bias"]).argmax(1) == labels).sum()
+    )
+    assert (
+        capsys.readouterr().out.strip()
+        == said
+        == f"{right} of {len(labels)} held-out pictures right"
+    )
+    assert (
+        right >= LEAST * len(labels)
+        and {name: array.shape for name, array in weights.items()} == shapes
+    )
     with TensorFile(tmp_path / IMAGES.name) as made:
         assert np.array_equal(made["images"], images)

@@ -1,4 +1,6 @@
-"""Dispatch: a trait object's bytes are what they're said to be, and callers needn't know which backend serves."""
+"""Dispatch: a trait object's bytes are what they're said to be, and callers needn't know which
+backend serves.
+"""
 
 import ctypes
 import gc
@@ -27,19 +29,25 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-# --- the bytes ---------------------------------------------------------------------------------------------
+# --- the bytes ------------------------------------------------------------------------------------
 def test_sizes_and_offsets():
     assert ctypes.sizeof(FatPointer) == 16 and ctypes.sizeof(VTable) == 32
     offsets = [(name, getattr(VTable, name).offset) for name, _ in VTable._fields_]
     assert offsets == [("drop", 0), ("size", 8), ("align", 16), ("infer", 24)]
-    assert [name for name, _ in FatPointer._fields_] == ["data", "vtable"] and FatPointer.vtable.offset == 8
+    assert [name for name, _ in FatPointer._fields_] == [
+        "data",
+        "vtable",
+    ] and FatPointer.vtable.offset == 8
 
 
 @pytest.mark.parametrize("kind, size", [(Scale, 8), (Affine, 16)])
 def test_the_words_of_a_table(kind: type, size: int):
     table = vtable_of(kind)
     words = dict(words_of(table))
-    assert list(words) == ["drop", "size", "align", "infer"] and (words["size"], words["align"]) == (size, 8)
+    assert list(words) == ["drop", "size", "align", "infer"] and (
+        words["size"],
+        words["align"],
+    ) == (size, 8)
     for name in ("drop", "infer"):
         assert words[name] == ctypes.cast(getattr(table, name), ctypes.c_void_p).value != 0
     assert words["drop"] != words["infer"]
@@ -50,13 +58,23 @@ def test_the_words_of_a_pointer_and_of_a_value():
     fat = DynBackend.of(value).fat
     expected = [("data", ctypes.addressof(value)), ("vtable", ctypes.addressof(vtable_of(Affine)))]
     assert isinstance(fat, FatPointer) and words_of(fat) == expected
-    bits = [("factor", 0x4000_0000_0000_0000), ("offset", 0xBFE0_0000_0000_0000)]  # IEEE 754: 2.0 and -0.5
+    bits = [
+        ("factor", 0x4000_0000_0000_0000),
+        ("offset", 0xBFE0_0000_0000_0000),
+    ]  # IEEE 754: 2.0 and -0.5
     assert words_of(value) == bits
 
 
 def test_values_of_a_type_share_a_table():
-    one, other, different = DynBackend.of(Scale(1.0)), DynBackend.of(Scale(2.0)), DynBackend.of(Affine(1.0, 0.0))
-    assert one.fat.vtable == other.fat.vtable != different.fat.vtable and one.fat.data != other.fat.data
+    one, other, different = (
+        DynBackend.of(Scale(1.0)),
+        DynBackend.of(Scale(2.0)),
+        DynBackend.of(Affine(1.0, 0.0)),
+    )
+    assert (
+        one.fat.vtable == other.fat.vtable != different.fat.vtable
+        and one.fat.data != other.fat.data
+    )
 
 
 @given(doubles, doubles, doubles)
@@ -89,10 +107,16 @@ class Negated(ctypes.Structure):
 
 
 def test_value_and_table_live_while_the_pointer_does():
-    erased = [DynBackend.of(kind(float(i), *rest)) for i in range(500) for kind, rest in ((Scale, ()), (Affine, (1,)))]
+    erased = [
+        DynBackend.of(kind(float(i), *rest))
+        for i in range(500)
+        for kind, rest in ((Scale, ()), (Affine, (1,)))
+    ]
     gc.collect()
     filler = [Scale(-1.0) for _ in range(2000)]  # would reuse any freed memory
-    assert [one.infer(2.0) for one in erased] == [x for i in range(500) for x in (2.0 * i, 2.0 * i + 1)]
+    assert [one.infer(2.0) for one in erased] == [
+        x for i in range(500) for x in (2.0 * i, 2.0 * i + 1)
+    ]
     assert len(filler) == 2000
 
 
@@ -116,17 +140,21 @@ class Small(ctypes.Structure):
 
 def test_what_cannot_be_erased_is_said():
     for value in (3.0, Positive(), Small(1)):
-        with pytest.raises(TypeError, match=r"pass a subclass of ctypes.Structure with a method infer"):
+        with pytest.raises(
+            TypeError, match=r"pass a subclass of ctypes.Structure with a method infer"
+        ):
             DynBackend.of(value)
 
 
-# --- backends ----------------------------------------------------------------------------------------------
+# --- backends -------------------------------------------------------------------------------------
 def test_a_service_serves_whatever_can_infer(path: Path):
     class Stranger:
         def infer(self, x):
             return ("stranger", x)
 
-    service = Service(one for one in (Positive(), Negative(), Stranger(), DynBackend.of(Scale(2.0))))
+    service = Service(
+        one for one in (Positive(), Negative(), Stranger(), DynBackend.of(Scale(2.0)))
+    )
     assert service.infer_all(3.0) == service.infer_all(3.0) == [3.0, -3.0, ("stranger", 3.0), 6.0]
     x = np.arange(64, dtype="f4")
     copied, mapped = Service([CopiedWeights(path, SHAPE), MappedWeights(path, SHAPE)]).infer_all(x)
@@ -166,6 +194,9 @@ def test_once_per_array_is_the_same_work():
     for backend in (Positive(), Negative()):
         expected = dispatch.once_per_array(backend, xs)
         assert dispatch.each_by_method(backend, xs) == expected.tolist()
-        assert dispatch.each_by_table({type(backend): type(backend).infer}, backend, xs) == expected.tolist()
+        assert (
+            dispatch.each_by_table({type(backend): type(backend).infer}, backend, xs)
+            == expected.tolist()
+        )
     with pytest.raises(KeyError):
         dispatch.each_by_table({Positive: Positive.infer}, Negative(), xs)

@@ -1,4 +1,6 @@
-"""The form of exercises/: whatever breaks it is refused, with its file, its line and what would be right."""
+"""The form of exercises/: whatever breaks it is refused, with its file, its line and what would be
+right.
+"""
 
 import shutil
 from collections.abc import Callable
@@ -18,7 +20,11 @@ from helpers.teach.exercises import Exercise, exercises
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An exercises/ folder for this test alone, with the sample in it."""
-    made = Path(shutil.copytree(sample_lessons.EXERCISES, tmp_path / "exercises", ignore=lambda *_: ["__pycache__"]))
+    made = Path(
+        shutil.copytree(
+            sample_lessons.EXERCISES, tmp_path / "exercises", ignore=lambda *_: ["__pycache__"]
+        )
+    )
     monkeypatch.setattr(folders, "EXERCISES", made)
     monkeypatch.setattr(folders, "ROOT", tmp_path)
     monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path / "data"))
@@ -42,10 +48,17 @@ def test_a_new_folder_is_a_new_exercise(root: Path):
 
 
 def test_code_in_a_prompt_fits_on_paper():
-    texts = {one.key: one.folder.joinpath("prompt.md").read_text(encoding="utf-8") for one in exercises()}
+    texts = {
+        one.key: one.folder.joinpath("prompt.md").read_text(encoding="utf-8") for one in exercises()
+    }
     blocks = {key: text.split("```")[1::2] for key, text in texts.items()}
     assert sum(map(bool, blocks.values())) > 9
-    assert not [(key, line) for key, found in blocks.items() for line in "".join(found).splitlines() if len(line) > 84]
+    assert not [
+        (key, line)
+        for key, found in blocks.items()
+        for line in "".join(found).splitlines()
+        if len(line) > 84
+    ]
 
 
 def replaced(old: str, new: str) -> Callable[[Path], None]:
@@ -56,28 +69,68 @@ def replaced(old: str, new: str) -> Callable[[Path], None]:
     ("file", "damage", "said"),
     ("prompt.md", Path.unlink, "exercises/02/sample: prompt.md is missing"),
     ("prompt.md", replaced("---\n", ""), "prompt.md, line 1: begin with a line '---'"),
-    ("prompt.md", replaced("title:", "tittle:"), "prompt.md, line 2: 'tittle: Copy within 8 MiB' is none"),
-    ("prompt.md", replaced("minutes: 10", "minutes: ten"), "prompt.md, line 3: 'minutes: ten' is none of"),
+    (
+        "prompt.md",
+        replaced("title:", "tittle:"),
+        "prompt.md, line 2: 'tittle: Copy within 8 MiB' is none",
+    ),
+    (
+        "prompt.md",
+        replaced("minutes: 10", "minutes: ten"),
+        "prompt.md, line 3: 'minutes: ten' is none of",
+    ),
     ("prompt.md", replaced("size: 256 MiB", "size: 256 MB"), "prompt.md, line 4: "),
     ("prompt.md", replaced("minutes: 10\n", ""), "prompt.md, line 1: wanted: 'title"),
-    ("prompt.md", lambda path: path.write_text(path.read_text().split("Write")[0]), "what to write"),
+    (
+        "prompt.md",
+        lambda path: path.write_text(path.read_text().split("Write")[0]),
+        "what to write",
+    ),
     ("hints.md", replaced("## Hint 2", ""), "hints.md: write two hints"),
     ("hints.md", replaced("## Hint 2", "## Hint 2: Too short"), "'## Hint 1: too-short, too-long'"),
-    ("hints.md", lambda path: path.write_bytes(path.read_bytes() + b"\xff"), "hints.md, line 8: not UTF-8"),
-    ("starter.py", lambda path: path.write_text("x = 1\n"), "starter.py, line 1: it defines no function"),
+    (
+        "hints.md",
+        lambda path: path.write_bytes(path.read_bytes() + b"\xff"),
+        "hints.md, line 8: not UTF-8",
+    ),
+    (
+        "starter.py",
+        lambda path: path.write_text("x = 1\n"),
+        "starter.py, line 1: it defines no function",
+    ),
     ("starter.py", replaced(":", ""), "starter.py, line 1: not Python"),
     ("solution.py", replaced("def copy", "def copi"), "line 1: it doesn't define 'copy'"),
     ("check.py", replaced("import Attempt", "import Attempd"), "check.py, line 3: ImportError"),
-    ("right", shutil.rmtree, "exercises/02/sample: there is no folder right/; it holds two or more"),
-    ("wrong/nothing.py", replaced("other-bytes", "Other bytes"), "nothing.py, line 1: begin with '# expect: '"),
+    (
+        "right",
+        shutil.rmtree,
+        "exercises/02/sample: there is no folder right/; it holds two or more",
+    ),
+    (
+        "wrong/nothing.py",
+        replaced("other-bytes", "Other bytes"),
+        "nothing.py, line 1: begin with '# expect: '",
+    ),
     ("wrong/path.py", replaced("return", "retrun"), "wrong/path.py, line 3: not Python"),
     ("../quizzes.toml", replaced("[sample]", "[sample"), "quizzes.toml: not TOML"),
-    ("../quizzes.toml", replaced("right = true", ""), "[sample] has 0 choices with 'right = true'; exactly one"),
-    ("../quizzes.toml", replaced('"It is as large as the file."', '" "'), "[sample] needs text for"),
-    ("../quizzes.toml", lambda path: path.write_text('sample = "Why?"'), "[sample] isn't question, measured_by"),
+    (
+        "../quizzes.toml",
+        replaced("right = true", ""),
+        "[sample] has 0 choices with 'right = true'; exactly one",
+    ),
+    (
+        "../quizzes.toml",
+        replaced('"It is as large as the file."', '" "'),
+        "[sample] needs text for",
+    ),
+    (
+        "../quizzes.toml",
+        lambda path: path.write_text('sample = "Why?"'),
+        "[sample] isn't question, measured_by",
+    ),
     ("../quizzes.toml", replaced("feedback", "fedback"), "[sample] has a choice in another form"),
     ("../quizzes.py", Path.unlink, "exercises/02: quizzes.py is missing"),
-)  # fmt: skip
+)
 def test_what_is_malformed_is_named(root: Path, file: str, damage: Callable, said: str):
     damage(root / "02/sample" / file)
     with pytest.raises(Malformed) as error:
@@ -109,10 +162,16 @@ def test_a_check_that_was_edited_is_read_again(root: Path):
 
 @each_of(
     ("damage", "said"),
-    (replaced("    return right", "    right"), "its judge returned None; return right(…) or within(…)"),
+    (
+        replaced("    return right", "    right"),
+        "its judge returned None; return right(…) or within(…)",
+    ),
     (replaced("attempt.run(run,", "attempt.run(runs,"), "(exercises/02/sample/check.py, line 13)"),
-    (replaced("    function(source, target)", "    len(function(source, target))"), "(check.py, line 7)"),
-)  # fmt: skip
+    (
+        replaced("    function(source, target)", "    len(function(source, target))"),
+        "(check.py, line 7)",
+    ),
+)
 def test_a_fault_of_the_check_is_not_the_student_s(root: Path, damage: Callable, said: str):
     damage(root / "02/sample/check.py")
     one = exercise("02.sample")

@@ -1,4 +1,6 @@
-"""The page explorer against the kernel: what each action leaves and costs, and that nothing stays behind."""
+"""The page explorer against the kernel: what each action leaves and costs, and that nothing stays
+behind.
+"""
 
 import errno
 import gc
@@ -25,7 +27,12 @@ from helpers.measure.explorer import Explorer, Film
 from helpers.show import page_explorer, page_film
 
 PAGE = mmap.PAGESIZE
-ABSENT, FILE, ANONYMOUS, FORKED = PageState.ABSENT, PageState.FILE, PageState.ANONYMOUS, PageState.FORKED
+ABSENT, FILE, ANONYMOUS, FORKED = (
+    PageState.ABSENT,
+    PageState.FILE,
+    PageState.ANONYMOUS,
+    PageState.FORKED,
+)
 MINE = (ANONYMOUS, FORKED, PageState.SWAPPED)  # what was copied for me, wherever it is now
 
 pytestmark = [
@@ -50,7 +57,7 @@ def which(pages, *states: PageState) -> list[int]:
     return pages.which(*states).tolist()
 
 
-# --- pages -------------------------------------------------------------------------------------------------
+# --- pages ----------------------------------------------------------------------------------------
 def test_a_touched_page_is_lent_and_a_written_one_is_mine(explorer: Explorer):
     explorer.advise("random")
     touched = explorer.touch(3)
@@ -77,17 +84,26 @@ def test_what_an_action_costs(explorer: Explorer):
     assert again.minor + again.major < 4, "the explorer's own work is counted as the scan's"
 
 
-# --- a child -----------------------------------------------------------------------------------------------
+# --- a child --------------------------------------------------------------------------------------
 def test_a_fork_shares_until_one_writes(explorer: Explorer):
     explorer.write([5, 6])
     forked = explorer.fork()
     assert which(forked.mine, FORKED) == which(forked.child, FORKED) == [5, 6]
     wrote = explorer.child_write(5, 77)
-    assert which(wrote.child, ANONYMOUS) == which(wrote.mine, ANONYMOUS) == [5], "the last one to map it owns it"
+    assert which(wrote.child, ANONYMOUS) == which(wrote.mine, ANONYMOUS) == [5], (
+        "the last one to map it owns it"
+    )
     assert which(wrote.mine, FORKED) == which(wrote.child, FORKED) == [6]
-    assert explorer.child_touch([5, 6]).value == (77, 255) and explorer.touch([5, 6]).value == (255, 255)
+    assert explorer.child_touch([5, 6]).value == (77, 255) and explorer.touch([5, 6]).value == (
+        255,
+        255,
+    )
     assert wrote.minor >= 1
-    assert [step.action for step in explorer.film[2:5]] == ["fork", "child writes 5", "child reads 5 and 6"]
+    assert [step.action for step in explorer.film[2:5]] == [
+        "fork",
+        "child writes 5",
+        "child reads 5 and 6",
+    ]
 
 
 def test_after_a_fork_a_read_of_what_is_there_costs_nothing(explorer: Explorer):
@@ -96,7 +112,9 @@ def test_after_a_fork_a_read_of_what_is_there_costs_nothing(explorer: Explorer):
     costs = []
     for _ in range(3):
         explorer.fork()
-        costs.append((explorer.touch(3).minor, explorer.child_touch(3).minor, explorer.write(5).minor))
+        costs.append(
+            (explorer.touch(3).minor, explorer.child_touch(3).minor, explorer.write(5).minor)
+        )
     mine, child, copied = (min(of) for of in zip(*costs, strict=True))
     assert mine == child == 0, "the interpreter's own copies are counted as the read's"
     assert copied >= 1
@@ -127,7 +145,7 @@ def test_a_killed_child_is_said_and_can_be_replaced(explorer: Explorer):
     assert explorer.fork().child is not None
 
 
-# --- shared and private ------------------------------------------------------------------------------------
+# --- shared and private ---------------------------------------------------------------------------
 def test_a_shared_mapping_writes_to_the_file(explorer: Explorer):
     assert explorer.remap(shared=True).mine.present == 0
     assert which(explorer.write(5, 77).mine, *MINE) == []
@@ -138,7 +156,9 @@ def test_a_shared_mapping_writes_to_the_file(explorer: Explorer):
     explorer.sync()
     explorer.drop()
     evicted = explorer.evict()
-    assert evicted.cache.cached.tolist() == (evicted.child.states != ABSENT).tolist(), "more, or less, than is mapped"
+    assert evicted.cache.cached.tolist() == (evicted.child.states != ABSENT).tolist(), (
+        "more, or less, than is mapped"
+    )
     assert explorer.touch([5, 6]).value == (77, 78)
 
 
@@ -156,7 +176,7 @@ def test_a_remap_that_fails_leaves_what_there_was(explorer: Explorer):
         explorer.child_write(1)
 
 
-# --- what cannot be done -----------------------------------------------------------------------------------
+# --- what cannot be done --------------------------------------------------------------------------
 @each_of(
     ("action", "wrong", "words"),
     (lambda x: x.touch(16), ValueError, "no page 16; the mapping has pages 0 to 15"),
@@ -169,13 +189,15 @@ def test_a_remap_that_fails_leaves_what_there_was(explorer: Explorer):
     (lambda x: x.remap(shared="no"), TypeError, "shared is True or False, not 'no'"),
     (lambda x: x.advise("sometimes"), ValueError, "sometimes"),
 )
-def test_wrong_orders_change_nothing(explorer: Explorer, action: Callable, wrong: type[Exception], words: str):
+def test_wrong_orders_change_nothing(
+    explorer: Explorer, action: Callable, wrong: type[Exception], words: str
+):
     with pytest.raises(wrong, match=words):
         action(explorer)
     assert len(explorer.film) == 1 and explorer.now.mine.present == 0
 
 
-# --- ends --------------------------------------------------------------------------------------------------
+# --- ends -----------------------------------------------------------------------------------------
 def test_a_killed_process_is_said_and_closes(explorer: Explorer):
     explorer.fork()
     (child,) = psutil.Process(explorer.pid).children()
@@ -193,7 +215,12 @@ def test_closing_ends_everything_and_keeps_the_film():
     (child,) = psutil.Process(explorer.pid).children()
     explorer.close()
     explorer.close()
-    assert gone(explorer.pid) and gone(child.pid) and not explorer.path.exists() and len(explorer.film) == 2
+    assert (
+        gone(explorer.pid)
+        and gone(child.pid)
+        and not explorer.path.exists()
+        and len(explorer.film) == 2
+    )
     with pytest.raises(RuntimeError, match="closed"):
         explorer.touch(1)
 
@@ -208,7 +235,9 @@ def test_forgetting_it_ends_it():
 
 def test_an_interrupted_remap_is_known_afterwards(explorer: Explorer):
     os.kill(explorer.pid, signal.SIGSTOP)
-    threading.Timer(0.3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+    threading.Timer(
+        0.3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)
+    ).start()
     try:
         with pytest.raises(KeyboardInterrupt):
             explorer.remap(shared=True)
@@ -229,7 +258,9 @@ explorer.fork()
 print(explorer.pid, psutil.Process(explorer.pid).children()[0].pid, flush=True)
 """
     command = [sys.executable, "-c", code + ("input()" if how == "killed" else "")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as program:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as program:
         pids = [int(pid) for pid in program.stdout.readline().split()]
         if how == "killed":
             program.kill()
@@ -245,7 +276,7 @@ def test_too_large_a_file_is_not_begun(tmp_path: Path, monkeypatch: pytest.Monke
     assert list(tmp_path.iterdir()) == []
 
 
-# --- the film ----------------------------------------------------------------------------------------------
+# --- the film -------------------------------------------------------------------------------------
 def test_a_film_names_its_actions_and_survives_json(explorer: Explorer):
     explorer.touch([1, 2])
     explorer.write([1, 4, 7])
@@ -253,8 +284,18 @@ def test_a_film_names_its_actions_and_survives_json(explorer: Explorer):
     explorer.fork()
     film = explorer.film
     again = Film.from_json(film.to_json())
-    assert repr(again) == repr(film) and again.machine == film.machine and "<caption" in film._repr_html_()
-    assert [step.action for step in again] == ["map", "touch 1 and 2", "write 1, 4 and 7", "write 4 pages", "fork"]
+    assert (
+        repr(again) == repr(film)
+        and again.machine == film.machine
+        and "<caption" in film._repr_html_()
+    )
+    assert [step.action for step in again] == [
+        "map",
+        "touch 1 and 2",
+        "write 1, 4 and 7",
+        "write 4 pages",
+        "fork",
+    ]
     assert [step.value for step in again] == [None, (1, 2), None, None, None]
     assert again[-1].child.states.tolist() == film[-1].child.states.tolist() and again.missing == ()
     with pytest.raises(ValueError, match="not a 'zero-copy film"):
@@ -265,34 +306,53 @@ def test_where_pages_cannot_be_seen_nothing_is_started(monkeypatch: pytest.Monke
     monkeypatch.setattr(maps, "why_not", lambda: "this is another system")
     before = psutil.Process().children()
     with Explorer(4) as explorer:
-        explorer.touch(3), explorer.write(1), explorer.fork(), explorer.child_write(2), explorer.evict()
+        (
+            explorer.touch(3),
+            explorer.write(1),
+            explorer.fork(),
+            explorer.child_write(2),
+            explorer.evict(),
+        )
         explorer.remap(shared=True)
         assert psutil.Process().children() == before
         with pytest.raises(ValueError, match="no page 4"):
             explorer.touch(4)
     film = explorer.film
     assert film.missing == ("page states",)
-    assert all(step.mine.states is None and step.mine.why == "this is another system" for step in film)
+    assert all(
+        step.mine.states is None and step.mine.why == "this is another system" for step in film
+    )
     assert film[-1].minor is None and film[-1].cache.cached is None
     assert Film.from_json(film.to_json()).missing == film.missing
 
 
-# --- on paper and on the screen (a browser's clicks are in test_explorer_browser.py) --------------------------
+# --- on paper and on the screen (a browser's clicks are in test_explorer_browser.py) --------------
 def test_the_panel_outlines_what_the_last_action_changed(explorer: Explorer):
     explorer.touch(3)
     panel = page_explorer(explorer).widget
     look_again = panel.children[-1].children[0]
     for action in (lambda: None, lambda: explorer.write(5) and look_again.click()):
         action()
-        before, now = ({"my page table": of.mine, "the page cache": of.cache} for of in explorer.film[-2:])
-        assert panel.children[0].value == page_film(now, before=before)._repr_html_() != page_film(now)._repr_html_()
+        before, now = (
+            {"my page table": of.mine, "the page cache": of.cache} for of in explorer.film[-2:]
+        )
+        assert (
+            panel.children[0].value
+            == page_film(now, before=before)._repr_html_()
+            != page_film(now)._repr_html_()
+        )
 
 
 def test_the_panel_shows_the_advice_in_force(explorer: Explorer):
     explorer.advise("random")
     panel = page_explorer(explorer).widget
     look_again, groups = panel.children[-1].children[0], panel.children[2].children
-    (advice,) = [each for group in groups for each in group.children[1].children if isinstance(each, Dropdown)]
+    (advice,) = [
+        each
+        for group in groups
+        for each in group.children[1].children
+        if isinstance(each, Dropdown)
+    ]
     assert advice.value == "random" and 'data-counter="advice">random<' in panel.children[1].value
     explorer.advise("sequential")
     explorer.advise("willneed")

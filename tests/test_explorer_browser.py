@@ -1,4 +1,6 @@
-"""The page explorer in a real browser: clicks act on real pages, and what's shown is the state of those pages."""
+"""The page explorer in a real browser: clicks act on real pages, and what's shown is the state of
+those pages.
+"""
 
 import mmap
 import re
@@ -30,11 +32,16 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def explorer(lab: Page, home: Path) -> Locator:
-    """The widget, in a notebook with two cells: the one that shows it, and one that closes it and is not run yet."""
+    """The widget, in a notebook with two cells: the one that shows it, and one that closes it and
+    is not run yet.
+    """
     texts = {"show": SHOW.strip(), "close": "explorer.close()"}
     cells = [nbformat.v4.new_code_cell(text, id=name) for name, text in texts.items()]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), home / "my_lessons" / NAME)
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}),
+        home / "my_lessons" / NAME,
+    )
     opened(lab, NAME)
     cell(lab, "show")
     run(lab)
@@ -54,10 +61,15 @@ def action(shown: Locator) -> Locator:
 
 
 def counted(shown: Locator) -> list:
-    """The pages that the explorer shows: [my anonymous, file-backed], the cache's, [the child's ...]."""
+    """The pages that the explorer shows: [my anonymous, file-backed], the cache's, [the child's
+    ...].
+    """
 
     def pages(*names: str) -> list[int]:
-        return [size(shown.locator(f'[data-counter="{name}"]').inner_text()) // mmap.PAGESIZE for name in names]
+        return [
+            size(shown.locator(f'[data-counter="{name}"]').inner_text()) // mmap.PAGESIZE
+            for name in names
+        ]
 
     child = shown.locator('[data-counter="child\'s anonymous"]').count()
     return [
@@ -86,10 +98,14 @@ def test_touch_write_and_fork_show_what_they_did(lab: Page, explorer: Locator):
         seen.append(counted(shown))
     touched, written, forked, child_wrote, dropped = seen
     assert touched[0][0] == 0 < touched[0][1], "a page that was read is lent"
-    assert written[0][0] == forked[0][0] == forked[2][0] == 1, "the written page is a copy, and the child has it too"
+    assert written[0][0] == forked[0][0] == forked[2][0] == 1, (
+        "the written page is a copy, and the child has it too"
+    )
     assert (child_wrote[0][0], child_wrote[2][0]) == (1, 2)
     assert dropped[0] == [0, 0] and dropped[2] == child_wrote[2]
-    expect(explorer.locator("img")).to_have_attribute("alt", re.compile("child's page table: 2 anonymous"))
+    expect(explorer.locator("img")).to_have_attribute(
+        "alt", re.compile("child's page table: 2 anonymous")
+    )
     assert not lab.complaints
 
 
@@ -112,11 +128,14 @@ def test_it_is_worked_from_the_keyboard_and_fits_a_narrow_window(lab: Page, expl
     shown.get_by_label("Page, 0 to 15", exact=True).focus()
     lab.keyboard.press("Tab")
     expect(shown.get_by_role("button", name="Touch", exact=True)).to_be_focused()
-    # Only its own buttons: the cell has others, in a toolbar that JupyterLab removes when the window is narrow.
+    # Only its own buttons: the cell has others, in a toolbar that JupyterLab removes when the
+    # window is narrow.
     lab.wait_for_function(
         """() => { const right = node => node.getBoundingClientRect().right;
              const explorer = document.querySelector('.zc-explorer');
              const buttons = [...explorer.querySelectorAll('button')];
-             return right(explorer) <= right(explorer.closest('.jp-Cell')) && right(explorer) <= window.innerWidth
-                 && buttons.length > 10 && buttons.every(button => right(button) <= right(explorer)) }"""
+             return right(explorer) <= right(explorer.closest('.jp-Cell'))
+                 && right(explorer) <= window.innerWidth
+                 && buttons.length > 10
+                 && buttons.every(button => right(button) <= right(explorer)) }"""
     )

@@ -8,7 +8,9 @@ import pytest
 
 from helpers.lessons.lifetimes.owners import COUNTING, exports
 
-pytestmark = pytest.mark.skipif(sys.implementation.name != "cpython", reason="only CPython's objects are known")
+pytestmark = pytest.mark.skipif(
+    sys.implementation.name != "cpython", reason="only CPython's objects are known"
+)
 EACH = pytest.mark.parametrize("kind", COUNTING, ids=lambda kind: kind.__name__)
 
 
@@ -39,7 +41,10 @@ def test_an_array_made_around_the_count(kind):
 
 
 def test_the_count_is_what_refuses():
-    for owner, change in ((bytearray(8), lambda one: one.append(1)), (mmap.mmap(-1, 4096), mmap.mmap.close)):
+    for owner, change in (
+        (bytearray(8), lambda one: one.append(1)),
+        (mmap.mmap(-1, 4096), mmap.mmap.close),
+    ):
         views = [memoryview(owner) for _ in range(3)]
         while exports(owner):
             with pytest.raises(BufferError):

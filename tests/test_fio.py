@@ -22,10 +22,16 @@ def blocks(disk: Path) -> Path:
 def test_a_file_that_stays_warm_is_read_from_memory(blocks: Path):
     if drop_from_cache(blocks).share:
         pytest.skip("on this file system, no file gets cold")
-    jobs = fio({"warm": "--invalidate=0", "default": ""}, blocks)  # warm first: what `default` reads becomes warm
-    from_device = {name: run.io.device_read_bytes / run.value["bytes"] for name, run in jobs.items()}
+    jobs = fio(
+        {"warm": "--invalidate=0", "default": ""}, blocks
+    )  # warm first: what `default` reads becomes warm
+    from_device = {
+        name: run.io.device_read_bytes / run.value["bytes"] for name, run in jobs.items()
+    }
     assert {run.value["bytes"] for run in jobs.values()} == {4 * MiB}
-    assert from_device["warm"] < 0.1 < from_device["default"] < 0.6, "fio drops the file first, then reads it again"
+    assert from_device["warm"] < 0.1 < from_device["default"] < 0.6, (
+        "fio drops the file first, then reads it again"
+    )
     assert jobs["warm"].value["version"].startswith("fio-")
     assert jobs["warm"].value["per second"] > 1024, "all of them are 1,024, and from memory"
 

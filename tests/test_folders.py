@@ -49,7 +49,10 @@ def test_a_file_system_is_named_with_the_one_below(tmp_path, mount):
     mount(tmp_path, "tmpfs")
     mount(tmp_path / "seen", "overlay", f"rw,lowerdir=/,upperdir={tmp_path}/upper,workdir=/w")
     mount(tmp_path / "hidden", "overlay", f"rw,lowerdir=/,upperdir={tmp_path}/not-here,workdir=/w")
-    names = {name: folders.file_system(tmp_path / name / "file") for name in (".", "seen", "hidden", "..")}
+    names = {
+        name: folders.file_system(tmp_path / name / "file")
+        for name in (".", "seen", "hidden", "..")
+    }
     assert names == {".": "tmpfs", "seen": "overlay on tmpfs", "hidden": "overlay", "..": "ext4"}
     assert [folders.in_memory(name) for name in names.values()] == [True, True, False, False]
     assert not folders.in_memory(None) and not folders.in_memory("tmpfs of 1 MiB")
@@ -92,11 +95,14 @@ def test_in_a_course_that_many_share_files_go_to_ones_home(tmp_path, mount, monk
 
 
 READERS = {
-    "MappedFile": MappedFile, "TensorFile": TensorFile, "ShardedFile": ShardedFile,
+    "MappedFile": MappedFile,
+    "TensorFile": TensorFile,
+    "ShardedFile": ShardedFile,
     "Arena": partial(Arena.open, layout=""),
-    "KmerIndex": lambda path: KmerIndex.of(path, 4, path.with_name("index")), "drop_from_cache": drop_from_cache,
+    "KmerIndex": lambda path: KmerIndex.of(path, 4, path.with_name("index")),
+    "drop_from_cache": drop_from_cache,
     "tidy": tidy,
-}  # fmt: skip
+}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and links")
@@ -111,5 +117,7 @@ def test_what_reads_files_neither_waits_for_a_pipe_nor_reads_a_device(tmp_path: 
                 error = pool.submit(READERS[reader], path).exception(timeout=10)
             finally:
                 os.close(os.open(pipe, os.O_RDWR))  # releases a reader that waits for a writer
-            assert isinstance(error, OSError) and "a device or a pipe, not a regular file" in str(error)
+            assert isinstance(error, OSError) and "a device or a pipe, not a regular file" in str(
+                error
+            )
             assert error.filename == str(path)

@@ -1,4 +1,6 @@
-"""`make grade`: each answer is judged once, whatever state the folder is in, and whatever happens to the judge."""
+"""`make grade`: each answer is judged once, whatever state the folder is in, and whatever happens
+to the judge.
+"""
 
 import subprocess
 import sys
@@ -70,7 +72,11 @@ def instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 
 def test_each_answer_is_judged_once(
-    collected, tmp_path: Path, asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    collected,
+    tmp_path: Path,
+    asked: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
 ):
     monkeypatch.setattr(grading, "PROGRESS_S", 0.0)
     out = tmp_path / "out"
@@ -79,11 +85,22 @@ def test_each_answer_is_judged_once(
     first = rows(out)
     outcomes = {name: first[name, "02.report"].outcome for name in ("ada", "bob", "eve")}
     assert outcomes == {"ada": "right", "bob": "not yet", "eve": "not graded"}
-    assert first["bob", "02.report"].cause == WRONG.expect and first["ada", "02.chunks"].outcome == "not attempted"
-    assert len(first) == 9 and said.startswith("3 students, 9 answers: 1 right, 1 not yet, 4 not attempted, 3 not")
-    assert said.endswith(f"The results are in {out}: gradebook.csv, totals.csv, feedback, report.html.\n")
+    assert (
+        first["bob", "02.report"].cause == WRONG.expect
+        and first["ada", "02.chunks"].outcome == "not attempted"
+    )
+    assert len(first) == 9 and said.startswith(
+        "3 students, 9 answers: 1 right, 1 not yet, 4 not attempted, 3 not"
+    )
+    assert said.endswith(
+        f"The results are in {out}: gradebook.csv, totals.csv, feedback, report.html.\n"
+    )
     far = [line for line in progress.splitlines() if line.strip()]  # where no bar can be drawn
-    assert far[0] == "notebooks read: 0" and "notebooks read: 3" in far and far[-1].startswith("judged 9 of 9 answers")
+    assert (
+        far[0] == "notebooks read: 0"
+        and "notebooks read: 3" in far
+        and far[-1].startswith("judged 9 of 9 answers")
+    )
     asked.clear()
     grade(collected(), out, trusted=True)
     assert not asked and rows(out) == first
@@ -96,10 +113,15 @@ def test_what_has_changed_is_judged_again_and_nothing_else(
     grade(collected(ada=WRONG.body, bob=RIGHT), out, trusted=True)
     asked.clear()
     grade(collected(ada=RIGHT), out, trusted=True)
-    assert sorted(asked) == ["02.chunks", "02.hidden", "02.report"] and rows(out)["ada", "02.report"].outcome == "right"
+    assert (
+        sorted(asked) == ["02.chunks", "02.hidden", "02.report"]
+        and rows(out)["ada", "02.report"].outcome == "right"
+    )
     asked.clear()
     real = grading.check
-    monkeypatch.setattr(grading, "check", lambda key: "another" if key == "02.hidden" else real(key))
+    monkeypatch.setattr(
+        grading, "check", lambda key: "another" if key == "02.hidden" else real(key)
+    )
     grade(collected(), out, trusted=True)
     assert asked == ["02.hidden", "02.hidden"]
     with store(out) as known:
@@ -113,8 +135,13 @@ def test_a_zip_without_those_who_were_graded_changes_nothing(collected, tmp_path
     """It may be one student's, with others' names in it."""
     out, packed = tmp_path / "out", tmp_path / "mal.zip"
     grade(collected(ada=RIGHT, bob=RIGHT), out, trusted=True)
-    first, wrong = rows(out), {f"{name}/02_x.ipynb": notebook(WRONG.body) for name in ("ada", "bob")}
-    packed.write_bytes(zipped({"ada/02_x.ipynb": notebook(WRONG.body), "carl/02_x.ipynb": notebook(RIGHT)}))
+    first, wrong = (
+        rows(out),
+        {f"{name}/02_x.ipynb": notebook(WRONG.body) for name in ("ada", "bob")},
+    )
+    packed.write_bytes(
+        zipped({"ada/02_x.ipynb": notebook(WRONG.body), "carl/02_x.ipynb": notebook(RIGHT)})
+    )
     with pytest.raises(CannotBeGraded, match=r"mal\.zip lacks bob, graded before"):
         grade(packed, out, trusted=True)
     assert rows(out) == first
@@ -139,18 +166,29 @@ def test_what_takes_too_long_to_read_is_asked_once(collected, tmp_path: Path, in
     instead(f"echo asked >>{tmp_path}/times\nkill -PROF $$")
     grade(collected(ada=RIGHT), tmp_path / "out", trusted=True)
     found = rows(tmp_path / "out").values()
-    assert {(row.outcome, row.because) for row in found} == {("not graded", grading.TOO_LONG)} and len(found) == 3
+    assert {(row.outcome, row.because) for row in found} == {
+        ("not graded", grading.TOO_LONG)
+    } and len(found) == 3
     assert (tmp_path / "times").read_text().split() == ["asked"]
 
 
-def test_what_was_slow_beside_others_is_asked_again_alone(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_was_slow_beside_others_is_asked_again_alone(
+    collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     asked = []
 
     def ask(judges, notebook, commit, exercises, put):
         for name in list(exercises):
             asked.append((name, judges.alone))
             slow = name == "02.hidden" and not judges.alone
-            put(name, **({"outcome": "not yet", "cause": "still-running"} if slow else {"outcome": "right"}))
+            put(
+                name,
+                **(
+                    {"outcome": "not yet", "cause": "still-running"}
+                    if slow
+                    else {"outcome": "right"}
+                ),
+            )
         return ""
 
     monkeypatch.setattr(grading._Judges, "_ask", ask)
@@ -161,7 +199,9 @@ def test_what_was_slow_beside_others_is_asked_again_alone(collected, tmp_path: P
     assert len(asked) == 4
 
 
-def test_a_judge_without_an_end_is_ended(collected, tmp_path: Path, instead, monkeypatch: pytest.MonkeyPatch):
+def test_a_judge_without_an_end_is_ended(
+    collected, tmp_path: Path, instead, monkeypatch: pytest.MonkeyPatch
+):
     instead("exec sleep 600")
     monkeypatch.setattr(grading, "TIMEOUT_S", 0.5)
     grade(collected(ada=RIGHT), tmp_path / "out", trusted=True)
@@ -169,7 +209,9 @@ def test_a_judge_without_an_end_is_ended(collected, tmp_path: Path, instead, mon
 
 
 @pytest.mark.measured
-def test_checks_that_measure_time_run_alone_and_last(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_checks_that_measure_time_run_alone_and_last(
+    collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     running, most, order = set(), {}, []
 
     def ask(judges, notebook, commit, exercises, put):
@@ -188,7 +230,9 @@ def test_checks_that_measure_time_run_alone_and_last(collected, tmp_path: Path, 
     assert (most["02.chunks"], most["02.hidden"]) == (2, 1) and order[-3:] == ["02.hidden"] * 3
 
 
-def test_what_cannot_be_graded_is_refused(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_cannot_be_graded_is_refused(
+    collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     out = tmp_path / "out"
     with pytest.raises(FileNotFoundError):
         grade(tmp_path / "nowhere", out, trusted=True)
@@ -204,21 +248,39 @@ def test_what_cannot_be_graded_is_refused(collected, tmp_path: Path, monkeypatch
 def test_a_grader_that_is_killed_leaves_no_process_and_goes_on(collected, tmp_path: Path):
     asleep = f"import time\ndef {REPORT.name}(report):\n    time.sleep(3)"
     folder, out = collected(ada=RIGHT, bob=asleep), tmp_path / "out"
-    command = [sys.executable, "-m", "helpers.classroom.grade", folder, "--out", out, "--timeout", "1.5"]
+    command = [
+        sys.executable,
+        "-m",
+        "helpers.classroom.grade",
+        folder,
+        "--out",
+        out,
+        "--timeout",
+        "1.5",
+    ]
     grader = psutil.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.monotonic() + 60
-    while "bwrap" not in str(started := grader.children(recursive=True)) and time.monotonic() < until:
+    while (
+        "bwrap" not in str(started := grader.children(recursive=True)) and time.monotonic() < until
+    ):
         time.sleep(0.1)
     grader.kill()
     grader.wait()
     assert not psutil.wait_procs(started, timeout=10)[1]
     grade(folder, out, timeout=1.5)
     found = rows(out)
-    assert (found["ada", "02.report"].outcome, found["bob", "02.report"].outcome) == ("right", "not yet")
+    assert (found["ada", "02.report"].outcome, found["bob", "02.report"].outcome) == (
+        "right",
+        "not yet",
+    )
 
 
-def test_of_an_nbgrader_course_what_was_submitted_is_graded(collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Nothing else: its folder also holds the grades, those of the last time and class.toml, which nobody hands in."""
+def test_of_an_nbgrader_course_what_was_submitted_is_graded(
+    collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Nothing else: its folder also holds the grades, those of the last time and class.toml, which
+    nobody hands in.
+    """
     course = tmp_path / "course"
     (course / "submitted" / "ada").mkdir(parents=True)
     (collected(ada=RIGHT) / "ada").rename(course / "submitted" / "ada" / "02_copy_a_big_file")

@@ -1,5 +1,6 @@
-"""Whatever fails for one student, at any step of `make grade`, is that student's line; all others get theirs. What
-fails for everybody ends it."""
+"""Whatever fails for one student, at any step of `make grade`, is that student's line; all others
+get theirs. What fails for everybody ends it.
+"""
 
 import csv
 import errno
@@ -21,7 +22,8 @@ pytestmark = pytest.mark.slow
 
 (LESSON,) = NOTEBOOKS.glob("02_*.ipynb")
 STUDENTS = [
-    f"{name}_{number}_assignsubmission_file_" for number, name in enumerate(("ada", "bob", "cy", "di", "ed", "eve"), 1)
+    f"{name}_{number}_assignsubmission_file_"
+    for number, name in enumerate(("ada", "bob", "cy", "di", "ed", "eve"), 1)
 ]
 VICTIM, OTHERS = "6", {"1", "2", "3", "4", "5"}  # by Moodle's numbers: eve, and the rest
 MARK = 13.0  # eve's prediction
@@ -33,10 +35,15 @@ def collected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in STUDENTS:
         (folder := tmp_path / "class" / name).mkdir(parents=True)
         (folder / LESSON.name).write_bytes(notebook(f"x = '{name}'"))
-        predicted = {"02.three": {"slurp": MARK if name == STUDENTS[-1] else 1.0}, "02.chunk": "1 MiB"}
+        predicted = {
+            "02.three": {"slurp": MARK if name == STUDENTS[-1] else 1.0},
+            "02.chunk": "1 MiB",
+        }
         (folder / "predictions.json").write_text(json.dumps(predicted))
 
-    def ask(judges: Any, notebook: bytes, commit: str, exercises: list[str], put: Callable[..., None]) -> str:
+    def ask(
+        judges: Any, notebook: bytes, commit: str, exercises: list[str], put: Callable[..., None]
+    ) -> str:
         for name in list(exercises):
             put(name, outcome="right", because="It is.")
         return ""
@@ -87,7 +94,11 @@ def lines(out: Path) -> dict[tuple[str, str], dict[str, str]]:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_what_fails_for_one_student_is_that_students_line(
-    collected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, step: str
+    collected: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
+    step: str,
 ):
     out = tmp_path / "out"
     with monkeypatch.context() as here:
@@ -96,16 +107,29 @@ def test_what_fails_for_one_student_is_that_students_line(
     found = lines(out)
     assert {student for student, _ in found} == {*OTHERS, VICTIM}
     assert {row["outcome"] for (student, _), row in found.items() if student in OTHERS} == {"right"}
-    hers = [row for (student, _), row in found.items() if student == VICTIM and row["outcome"] == "not graded"]
-    told = (out / "report.html").read_text() if step == "a prediction" else str(hers) + capsys.readouterr().out
-    assert "the grader can't deal with it: it raised ZeroDivisionError: no such luck" in html.unescape(told)
+    hers = [
+        row
+        for (student, _), row in found.items()
+        if student == VICTIM and row["outcome"] == "not graded"
+    ]
+    told = (
+        (out / "report.html").read_text()
+        if step == "a prediction"
+        else str(hers) + capsys.readouterr().out
+    )
+    assert (
+        "the grader can't deal with it: it raised ZeroDivisionError: no such luck"
+        in html.unescape(told)
+    )
     with open(out / "moodle" / "02.csv", newline="") as file:
         assert {row["Identifier"].split()[1] for row in csv.DictReader(file)} >= OTHERS
     with zipfile.ZipFile(out / "moodle" / "02-feedback.zip") as archive:
         assert len(archive.namelist()) >= len(OTHERS)
     assert len([*(out / "feedback").iterdir()]) >= len(OTHERS)
     grade.grade(collected, out, trusted=True)
-    assert {row["outcome"] for row in lines(out).values() if row["exercise"]} == {"right"}  # nothing of that stays
+    assert {row["outcome"] for row in lines(out).values() if row["exercise"]} == {
+        "right"
+    }  # nothing of that stays
 
 
 @pytest.mark.parametrize(
@@ -113,14 +137,18 @@ def test_what_fails_for_one_student_is_that_students_line(
 )
 @pytest.mark.parametrize("step", STEPS)
 def test_what_fails_for_everybody_is_not_one_students(
-    collected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException
+    collected: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    error: BaseException,
 ):
     failing(monkeypatch, step, error)
     with pytest.raises(type(error)):
         grade.grade(collected, tmp_path / "out", trusted=True)
 
 
-# --- numbers that are hard to draw --------------------------------------------------------------------------------
+# --- numbers that are hard to draw ----------------------------------------------------------------
 def test_a_class_that_predicts_almost_nothing_is_graded(collected: Path, tmp_path: Path):
     for folder in collected.iterdir():
         (folder / "predictions.json").write_text('{"05.pays": {"64 B": 5e-324, "4 MiB": 5e-324}}')

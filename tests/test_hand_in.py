@@ -27,7 +27,12 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ZERO_COPY_WORK", str(tmp_path / "own"))
     monkeypatch.setenv("ZERO_COPY_STATE", str(tmp_path / "state"))
     work([])
-    for key, value in {"02.chunk": 256.0, "02.way": ["mmap", "read"], "03.disk": 1.0, "020.x": 2.0}.items():
+    for key, value in {
+        "02.chunk": 256.0,
+        "02.way": ["mmap", "read"],
+        "03.disk": 1.0,
+        "020.x": 2.0,
+    }.items():
         state.keep("predictions", key, value)
     return tmp_path / "own"
 
@@ -41,11 +46,18 @@ def test_one_file_holds_the_notebook_and_this_lesson_s_predictions(own: Path):
     said = hand_in("02", "Ada Lovelace")
     made = own / "hand-in" / "02_Ada-Lovelace.zip"
     found = held(made)
-    assert set(found) == {LESSON, "predictions.json"} and found[LESSON] == (own / LESSON).read_bytes()
+    assert (
+        set(found) == {LESSON, "predictions.json"} and found[LESSON] == (own / LESSON).read_bytes()
+    )
     assert json.loads(found["predictions.json"]) == {"02.chunk": 256.0, "02.way": ["mmap", "read"]}
     assert said.text.startswith(f"{made} is ready: your notebook {LESSON} as you saved it at ")
-    assert "2 predictions" in said.text and "02.chunks: starter, 02.hidden: starter, 02.report: starter." in said.text
-    assert '<a href="hand-in/02_Ada-Lovelace.zip" download>' in said.html and "quiz" not in said.text
+    assert (
+        "2 predictions" in said.text
+        and "02.chunks: starter, 02.hidden: starter, 02.report: starter." in said.text
+    )
+    assert (
+        '<a href="hand-in/02_Ada-Lovelace.zip" download>' in said.html and "quiz" not in said.text
+    )
     state.keep("quizzes", "02.counter", "cb")
     state.keep("late", "02.half", [7.0])  # a prediction that was made after its measurement
     assert "2 predictions and answers to 1 quiz." in hand_in("02", "Ada Lovelace").text
@@ -86,7 +98,10 @@ def test_what_is_in_the_way_of_the_zip_is_named(own: Path):
         (folder, lambda: folder.chmod(0o500), lambda: folder.chmod(0o700)),
     ):
         make()
-        with pytest.raises(SystemExit, match=rf"^{re.escape(str(path))}.* is in the way of your zip \(.*Move it away"):
+        with pytest.raises(
+            SystemExit,
+            match=rf"^{re.escape(str(path))}.* is in the way of your zip \(.*Move it away",
+        ):
             main(["02", "--name", "ada"])
         away()
 
@@ -95,7 +110,9 @@ def test_what_was_run_must_be_in_the_file(own: Path, shell: InteractiveShell):
     """The last run of each exercise of this lesson, whatever was run before."""
     shell.run_cell("from helpers.teach import exercise", store_history=True)
     shell.run_cell("exercise('02.chunks').check(None)", store_history=True)
-    with pytest.raises(NotSaved, match=r"ran last for exercise\(\"02\.chunks\"\)\. Save the notebook"):
+    with pytest.raises(
+        NotSaved, match=r"ran last for exercise\(\"02\.chunks\"\)\. Save the notebook"
+    ):
         hand_in("02", "ada")
     assert not (own / "hand-in").exists()
     hand_in("03", "ada")
@@ -110,12 +127,18 @@ ANSWER = CHUNKS.solution_source + CHECK
 
 
 def saved(own: Path, suffix: str = "", *cells: str) -> Path:
-    """A copy of the lesson, saved after all others, with these cells in place of the one for 02.chunks."""
+    """A copy of the lesson, saved after all others, with these cells in place of the one for
+    02.chunks.
+    """
     path = own / f"{Path(LESSON).stem}{suffix}.ipynb"
     notebook = json.loads((folders.NOTEBOOKS / LESSON).read_text())
-    at = next(at for at, cell in enumerate(notebook["cells"]) if "".join(cell["source"]) == CHUNKS.cell)
+    at = next(
+        at for at, cell in enumerate(notebook["cells"]) if "".join(cell["source"]) == CHUNKS.cell
+    )
     cell = notebook["cells"][at]
-    notebook["cells"][at : at + 1] = [cell | {"id": f"own-{n}", "source": text} for n, text in enumerate(cells)]
+    notebook["cells"][at : at + 1] = [
+        cell | {"id": f"own-{n}", "source": text} for n, text in enumerate(cells)
+    ]
     path.write_text(json.dumps(notebook))
     last = max((other.stat().st_mtime for other in own.glob("02_*.ipynb")), default=0)
     os.utime(path, (last + 60, last + 60))
@@ -126,11 +149,20 @@ STANDS = [  # the cells in place of the one for 02.chunks, and what is said
     ([ANSWER], "02.chunks: answered, 02.hidden: starter, 02.report: starter."),
     ([CHUNKS.cell], "02.chunks: starter, 02.hidden: "),
     ([CHUNKS.cell], "No exercise in it is answered."),
-    (["def copy_small(a, b)\n    pass"], "cell 42, which defines copy_small, isn't valid Python, line 1: expected ':'"),
+    (
+        ["def copy_small(a, b)\n    pass"],
+        "cell 42, which defines copy_small, isn't valid Python, line 1: expected ':'",
+    ),
     ([], "02.chunks: not there, 02.hidden: "),
     ([ANSWER, CHUNKS.cell], "02.chunks: answered, "),
-    ([ANSWER, "def copy_small(source, target): return 1"], "cell 43 defines it again below the cell that checks it"),
-    (["best = min(swept)", ANSWER.replace("2**20", "best")], "best isn't there: your notebook made it with compare."),
+    (
+        [ANSWER, "def copy_small(source, target): return 1"],
+        "cell 43 defines it again below the cell that checks it",
+    ),
+    (
+        ["best = min(swept)", ANSWER.replace("2**20", "best")],
+        "best isn't there: your notebook made it with compare.",
+    ),
 ]
 
 
@@ -140,7 +172,9 @@ def test_it_says_how_each_exercise_stands(own: Path):
         assert said in hand_in("2").text, cells
 
 
-def test_it_names_what_the_file_does_not_define(own: Path, shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch):
+def test_it_names_what_the_file_does_not_define(
+    own: Path, shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+):
     shell.run_cell("MINE = 2**20", store_history=True)
     monkeypatch.setenv("JPY_SESSION_NAME", str(saved(own, "", ANSWER.replace("2**20", "MINE"))))
     said = hand_in("02").text
@@ -152,10 +186,14 @@ def test_in_a_lesson_it_needs_no_argument_and_elsewhere_it_takes_the_copy_with_a
 ):
     answered = saved(own, "", ANSWER)
     scratch = tmp_path / "scratch.ipynb"
-    scratch.write_text(answered.read_text().replace(json.dumps(ANSWER), json.dumps('exercise("02.chunks").hint()')))
+    scratch.write_text(
+        answered.read_text().replace(json.dumps(ANSWER), json.dumps('exercise("02.chunks").hint()'))
+    )
     monkeypatch.setenv("JPY_SESSION_NAME", str(scratch))
     assert packed(own) == answered.read_bytes(), "not the notebook that only asked for a hint"
-    with pytest.raises(ValueError, match=r'no lesson\'s notebook; say which lesson to hand in: hand_in\("02"\)'):
+    with pytest.raises(
+        ValueError, match=r'no lesson\'s notebook; say which lesson to hand in: hand_in\("02"\)'
+    ):
         hand_in()
     monkeypatch.setenv("JPY_SESSION_NAME", str(answered))
     assert f"your notebook {LESSON} as you saved it" in hand_in().text
@@ -175,7 +213,9 @@ def packed(own: Path, **options: str) -> bytes:
 
 
 @pytest.mark.parametrize("suffix", ["-fresh", "-Copy1"])
-def test_the_work_in_a_copy_can_be_handed_in(own: Path, suffix: str, shell: InteractiveShell, monkeypatch):
+def test_the_work_in_a_copy_can_be_handed_in(
+    own: Path, suffix: str, shell: InteractiveShell, monkeypatch
+):
     """Of copies with an answer the last; in a kernel, the notebook that calls it."""
     copy = saved(own, suffix, ANSWER)
     assert packed(own) == copy.read_bytes() and "isn't in it" not in hand_in("02").text

@@ -1,4 +1,5 @@
-"""Handouts in a real browser with the network closed: on a desk, on a phone, for a screen reader and on paper.
+"""Handouts in a real browser with the network closed: on a desk, on a phone, for a screen reader
+and on paper.
 
 The same tests run over two sample lessons that hold every kind of output, and over the real ones.
 """
@@ -49,9 +50,15 @@ def names(edition: str, stems: list[str], common: tuple[str, ...] = ("index.html
 
 STEMS = [lesson.stem for lesson in lessons()]
 STUDENTS = names("student", STEMS, COMMON)
-WORKSHEETS = [*names("worksheet", STEMS), *(f"instructor/{stem}_answers.html" for stem in STEMS[:3])]
+WORKSHEETS = [
+    *names("worksheet", STEMS),
+    *(f"instructor/{stem}_answers.html" for stem in STEMS[:3]),
+]
 REAL = [*STUDENTS, *names("instructor", STEMS[:3]), *WORKSHEETS]
-OTHERS = [*names("worksheet", ["02_copy_all"]), *names("instructor", ["02_copy_all", "02_copy_all_answers"])]
+OTHERS = [
+    *names("worksheet", ["02_copy_all"]),
+    *names("instructor", ["02_copy_all", "02_copy_all_answers"]),
+]
 SAMPLE = [*names("student", ["00_look_first", "02_copy_all"], COMMON), *OTHERS]
 
 
@@ -67,15 +74,22 @@ def real() -> Path:
     """What `make handouts` makes, of the lessons as test_lessons.py has run them, where it has."""
     made = subprocess.run([sys.executable, "-m", "helpers.publish"], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
-    assert made.stdout.startswith(f"{2 * len(STUDENTS) + 2 * len(STEMS) + 1} pages from {len(STEMS)} lessons")
-    begin = [BUILD / "handouts" / edition / "index.html" for edition in ("instructor", "student", "worksheet")]
+    assert made.stdout.startswith(
+        f"{2 * len(STUDENTS) + 2 * len(STEMS) + 1} pages from {len(STEMS)} lessons"
+    )
+    begin = [
+        BUILD / "handouts" / edition / "index.html"
+        for edition in ("instructor", "student", "worksheet")
+    ]
     assert made.stdout.split()[-3:] == [str(index) for index in begin]
     return BUILD / "handouts"
 
 
 @contextmanager
 def lone_page(browser: Browser) -> Iterator[Page]:
-    """A page that can't load anything else; `page.requests` and `page.complaints` keep what it tried and said."""
+    """A page that can't load anything else; `page.requests` and `page.complaints` keep what it
+    tried and said.
+    """
     context = browser.new_context()
     page = context.new_page()
     page.requests, page.complaints = [], []
@@ -118,7 +132,9 @@ def show(page: Page, size: ViewportSize, on: str = "screen", colours: str = "lig
 def test_a_handout_stands_alone(handout: Page):
     assert [url for url in handout.requests if not url.startswith("data:")] == [handout.url]
     for alt in handout.eval_on_selector_all("img", "images => images.map(image => image.alt)"):
-        assert len(alt.split()) > 3 and "no description" not in alt.lower(), f"no real alternative text: {alt!r}"
+        assert len(alt.split()) > 3 and "no description" not in alt.lower(), (
+            f"no real alternative text: {alt!r}"
+        )
     assert handout.complaints == []
     most = 2_000_000 if handout.url.endswith(("/casebook.html", "/search.html")) else 1_000_000
     assert len(handout.content().encode()) < most, "a handout goes into a mail"
@@ -126,14 +142,21 @@ def test_a_handout_stands_alone(handout: Page):
 
 @pytest.mark.notebooks
 def test_the_sample_is_made_of_all_that_the_real_pages_are_made_of(sample: Path, real: Path):
-    """So what holds of each element of the sample's pages holds of theirs, and needn't be tried on each of them."""
+    """So what holds of each element of the sample's pages holds of theirs, and needn't be tried on
+    each of them.
+    """
     assert elements(real) - elements(sample) == set()
 
 
 def elements(folder: Path) -> set[tuple[str, ...]]:
     """Each kind of element in a folder's pages: its name, and its classes."""
-    trees = (BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in folder.rglob("*.html"))
-    return {(tag.name, *sorted(tag.get("class", ()))) for tree in trees for tag in tree.find_all(True)}
+    trees = (
+        BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        for path in folder.rglob("*.html")
+    )
+    return {
+        (tag.name, *sorted(tag.get("class", ()))) for tree in trees for tag in tree.find_all(True)
+    }
 
 
 @each(SAMPLE, [])
@@ -156,12 +179,14 @@ def test_a_handout_prints_with_nothing_clipped(handout: Page):
     show(handout, PAPER, on="print")
     clipped = handout.eval_on_selector_all(
         "pre, .scroll, figure, main",
-        "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).map(box => box.outerHTML.slice(0, 200))",
+        "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).map(box => "
+        "box.outerHTML.slice(0, 200))",
     )
     assert clipped == []
     code = handout.eval_on_selector_all(
         "pre",
-        "boxes => boxes.filter(box => box.checkVisibility() || !box.closest('.folded')).map(box => box.textContent)",
+        "boxes => boxes.filter(box => box.checkVisibility() || !box.closest('.folded')).map(box => "
+        "box.textContent)",
     )
     paper = handout.pdf(prefer_css_page_size=True, print_background=True, tagged=True, outline=True)
     pdf = PdfReader(io.BytesIO(paper))
@@ -171,7 +196,9 @@ def test_a_handout_prints_with_nothing_clipped(handout: Page):
     width, height = (float(length) for length in pdf.pages[0].mediabox[2:])
     assert (round(width), round(height)) == (595, 842), "not A4"
     assert pdf.outline and pdf.trailer["/Root"]["/MarkInfo"]["/Marked"]
-    assert f"{len(pdf.pages)}/{len(pdf.pages)}" in dense(pdf.pages[-1].extract_text()), "pages are not numbered"
+    assert f"{len(pdf.pages)}/{len(pdf.pages)}" in dense(pdf.pages[-1].extract_text()), (
+        "pages are not numbered"
+    )
 
 
 def test_a_choice_answers_a_click_and_paper_answers_at_the_end(page: Page, sample: Path):
@@ -182,19 +209,25 @@ def test_a_choice_answers_a_click_and_paper_answers_at_the_end(page: Page, sampl
     assert feedback.is_visible()
     page.emulate_media(media="print")
     assert not feedback.is_visible() and page.locator(".answers").is_visible()
-    assert page.locator("text=A hidden line").is_visible(), "what a click opens on screen is open on paper"
+    assert page.locator("text=A hidden line").is_visible(), (
+        "what a click opens on screen is open on paper"
+    )
 
 
 def test_what_is_folded_on_screen_is_on_paper_for_instructors_only(page: Page, sample: Path):
     for edition, printed in {"student": False, "instructor": True}.items():
         page.goto((sample / edition / "02_copy_all.html").as_uri())
         page.emulate_media(media="print")
-        assert page.locator(".folded pre", has_text="import shutil").is_visible() is printed, edition
+        assert page.locator(".folded pre", has_text="import shutil").is_visible() is printed, (
+            edition
+        )
 
 
 @pytest.mark.notebooks
 def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
-    everywhere = {path: dense(text_of(path.read_text(encoding="utf-8"))) for path in real.rglob("*.html")}
+    everywhere = {
+        path: dense(text_of(path.read_text(encoding="utf-8"))) for path in real.rglob("*.html")
+    }
     everywhere |= {path: dense(searched(path)) for path in real.glob("*/search.html")}
     for lesson in lessons():
         cells = read(BUILD / "executed" / lesson.name).notebook.cells
@@ -209,13 +242,20 @@ def test_only_a_page_for_instructors_holds_an_answer_or_a_note(real: Path):
         secrets.pop("02.hidden as_it_was", None)  # the prompt itself shows this answer
         for name, secret in secrets.items():
             holding = {path for path, text in everywhere.items() if dense(secret) in text}
-            stems = [lesson.stem, "search", *([f"{lesson.stem}_answers"] if name.endswith("solution") else [])]
+            stems = [
+                lesson.stem,
+                "search",
+                *([f"{lesson.stem}_answers"] if name.endswith("solution") else []),
+            ]
             assert holding == {real / "instructor" / f"{stem}.html" for stem in stems}, name
 
 
 def is_dark(page: Page) -> bool:
     """Is it written in a light colour? Whether it can be read on its paper, axe says."""
-    return sum(map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).color")))) > 3 * 128
+    return (
+        sum(map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).color"))))
+        > 3 * 128
+    )
 
 
 def test_the_colours_are_the_system_s_or_those_that_the_reader_chose(page: Page, sample: Path):
@@ -225,7 +265,9 @@ def test_the_colours_are_the_system_s_or_those_that_the_reader_chose(page: Page,
             show(page, DESK, colours=system)
             page.get_by_label("Colours").select_option(chosen)
             assert is_dark(page) is dark, (system, chosen)
-            looks = page.locator("figure img").first.evaluate("image => getComputedStyle(image).filter")
+            looks = page.locator("figure img").first.evaluate(
+                "image => getComputedStyle(image).filter"
+            )
             assert ("invert" in looks) is dark, "a picture that is drawn on white"
             show(page, PAPER, on="print", colours=system)
             assert not is_dark(page), "on paper"
@@ -257,7 +299,9 @@ def test_the_list_of_sections_follows_the_reader(page: Page, sample: Path):
 
 
 def test_a_lesson_is_found_again_where_it_was_left(page: Page, sample: Path):
-    lesson, index = ((sample / "student" / name).as_uri() for name in ("02_copy_all.html", "index.html"))
+    lesson, index = (
+        (sample / "student" / name).as_uri() for name in ("02_copy_all.html", "index.html")
+    )
     show(page, DESK)
     page.goto(lesson)
     offered = page.locator(".resume")
@@ -280,7 +324,10 @@ def test_a_tap_on_a_figure_shows_its_full_size_on_a_phone(page: Page, sample: Pa
     show(page, PHONE)
     page.goto((sample / "student/02_copy_all.html").as_uri())
     image = page.locator(".zc-figure img")
-    for width in (6.8 * 96, image.bounding_box()["width"]):  # as it was drawn, 6.8 inches wide; and as before
+    for width in (
+        6.8 * 96,
+        image.bounding_box()["width"],
+    ):  # as it was drawn, 6.8 inches wide; and as before
         image.click()
         assert round(image.bounding_box()["width"]) == round(width)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
@@ -316,7 +363,11 @@ def test_the_keyboard_comes_to_the_text_first_and_sees_where_it_is(page: Page, s
         stops.append(focus.evaluate("one => one.textContent.trim().split('\\n')[0]"))
         assert focus.evaluate("one => getComputedStyle(one).outlineStyle") != "none", stops[-1]
     assert stops[0] == "Skip to the text" and stops[-1].startswith("On this page"), stops
-    assert page.get_by_role("navigation", name="On this page").count() == page.get_by_role("main").count() == 1
+    assert (
+        page.get_by_role("navigation", name="On this page").count()
+        == page.get_by_role("main").count()
+        == 1
+    )
     page.reload()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
@@ -334,9 +385,15 @@ def test_a_worksheet_asks_all_on_six_pages_and_tells_nothing(handout: Page):
     sheet = dense(handout.locator("main").inner_text())
     asked = tree.select(".zc-predict > p, .zc-quiz summary, .zc-question strong, .zc-exercise > *")
     assert [tag for tag in asked if dense(plain(tag)) not in sheet] == []
-    rooms = handout.eval_on_selector_all(".room", "rooms => rooms.map(room => room.getBoundingClientRect().height)")
-    assert len(rooms) == len(tree.select(".zc-exercise")) and all(height > 240 for height in rooms), "ten lines of pen"
-    assert "defon_write(values):" in sheet or not stem.startswith("05"), "the code that a question is about"
+    rooms = handout.eval_on_selector_all(
+        ".room", "rooms => rooms.map(room => room.getBoundingClientRect().height)"
+    )
+    assert len(rooms) == len(tree.select(".zc-exercise")) and all(
+        height > 240 for height in rooms
+    ), "ten lines of pen"
+    assert "defon_write(values):" in sheet or not stem.startswith("05"), (
+        "the code that a question is about"
+    )
     secrets = ".zc-beside, .zc-claim dd, figcaption, details > :not(summary)"
     told = [dense(tag.get_text()) for tag in tree.select(secrets)]
     assert [text for text in told if len(text) > 12 and text in sheet] == []
@@ -351,31 +408,51 @@ def test_the_book_is_whole(handout: Page, tmp_path: Path):
     count = book(folder, path, browser=chromium())
     pdf = PdfReader(path)
     sheets = [dense(text) for text in words_of(path.read_bytes())]
-    assert count == len(pdf.pages) <= 650 and path.stat().st_size <= 25e6 and os.listdir(path.parent) == ["book.pdf"]
+    assert (
+        count == len(pdf.pages) <= 650
+        and path.stat().st_size <= 25e6
+        and os.listdir(path.parent) == ["book.pdf"]
+    )
     assert pdf.trailer["/Root"]["/MarkInfo"]["/Marked"] and pdf.trailer["/Root"]["/Lang"] == "en-GB"
 
     made = chapters(folder)
-    assert made[-1].name == "glossary" and len(made) == len([*folder.glob("*.html")]) - len(LEFT_OUT)
+    assert made[-1].name == "glossary" and len(made) == len([*folder.glob("*.html")]) - len(
+        LEFT_OUT
+    )
     places, _ = read_places(path.read_bytes())
     contents = "".join(sheets[1 : places[made[0].name] - 1])
     entries = [entry for one in made for entry in ((one.name, one.title), *one.sections)]
     for (anchor, text), (_, after) in zip(entries, [*entries[1:], ("", "$")], strict=True):
         place = places[anchor]
-        assert dense(text).lstrip("0123456789") in sheets[place - 1], f"{text} isn't on page {place}"
+        assert dense(text).lstrip("0123456789") in sheets[place - 1], (
+            f"{text} isn't on page {place}"
+        )
         entry = rf"{re.escape(dense(text))}{place}(?={re.escape(dense(after))}|\D|$)"
         assert re.search(entry, contents), f"{text}, {place} isn't in the contents"
     assert dense(made[1].title) in sheets[places[made[1].name]][:200], "the running head"
 
-    headings = [h for one in made for h in BeautifulSoup(one.html, "html.parser").find_all(re.compile("h[1-4]"))]
+    headings = [
+        h
+        for one in made
+        for h in BeautifulSoup(one.html, "html.parser").find_all(re.compile("h[1-4]"))
+    ]
     outline = [dense(entry.title) for entry in flat(pdf.outline)]
-    assert outline == [dense(text) for text in ("Zero copy, measured", "Contents", *map(plain, headings))]
+    assert outline == [
+        dense(text) for text in ("Zero copy, measured", "Contents", *map(plain, headings))
+    ]
     links = [note.get_object() for sheet in pdf.pages for note in sheet.get("/Annots", ())]
     inside = {link["/Dest"].lstrip("/") for link in links if "/Dest" in link}
     away = [link["/A"]["/URI"] for link in links if "/URI" in link.get("/A", ())]
     assert {anchor for one in made for anchor, _ in one.sections} <= inside <= set(places)
-    assert away and all(address.startswith("http") for address in away), "no link to a file of this machine"
+    assert away and all(address.startswith("http") for address in away), (
+        "no link to a file of this machine"
+    )
     printed = "a[href^='#']:not(.zc-choice a)"
-    wanted = {link["href"][1:] for one in made for link in BeautifulSoup(one.html, "html.parser").select(printed)}
+    wanted = {
+        link["href"][1:]
+        for one in made
+        for link in BeautifulSoup(one.html, "html.parser").select(printed)
+    }
     assert wanted <= inside, "links from page to page"
     assert fonts_in(pdf) and not [name for name, embedded in fonts_in(pdf) if not embedded]
 
@@ -386,7 +463,9 @@ def flat(outline: list) -> Iterator[Destination]:
 
 
 def fonts_in(pdf: PdfReader) -> set[tuple[str, bool]]:
-    """The fonts by name, and whether they are embedded; one drawn by the PDF itself (Type 3) needs no file."""
+    """The fonts by name, and whether they are embedded; one drawn by the PDF itself (Type 3) needs
+    no file.
+    """
     found = set()
     for sheet in pdf.pages:
         for font in sheet["/Resources"].get("/Font", {}).values():
@@ -399,7 +478,9 @@ def fonts_in(pdf: PdfReader) -> set[tuple[str, bool]]:
 
 def test_without_a_browser_the_book_is_refused_in_a_line(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(book_module, "write_handouts", lambda: pytest.fail("minutes of work, for nothing"))
+    monkeypatch.setattr(
+        book_module, "write_handouts", lambda: pytest.fail("minutes of work, for nothing")
+    )
     with pytest.raises(SystemExit, match=f"^{re.escape(book_module.NO_BROWSER)}$"):
         book_module.main()
 
@@ -415,7 +496,9 @@ def test_lines_have_the_length_of_a_book_s(page: Page, sample: Path):
     page.set_viewport_size({"width": 1200, "height": 900})
     page.goto((sample / "student/02_copy_all.html").as_uri())
     paragraph = page.locator(".prose p", has_text="Three methods").first
-    lines = paragraph.evaluate("p => p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight)")
+    lines = paragraph.evaluate(
+        "p => p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight)"
+    )
     assert 60 <= len(" ".join(paragraph.inner_text().split())) / lines <= 75
 
 
@@ -423,14 +506,18 @@ def test_notes_stand_beside_the_text_where_there_is_room(page: Page, sample: Pat
     page.goto((sample / "instructor/02_copy_all.html").as_uri())
     for width, beside in ((1200, True), (700, False)):
         page.set_viewport_size({"width": width, "height": 900})
-        note, text = (page.locator(selector).first.bounding_box() for selector in (".teacher", "pre.code"))
+        note, text = (
+            page.locator(selector).first.bounding_box() for selector in (".teacher", "pre.code")
+        )
         assert (note["x"] >= text["x"] + text["width"]) is beside
 
 
 def hits(page: Page, asked: str) -> list[str]:
     """Where the sections lead that are found, the best first."""
     page.get_by_role("searchbox").fill(asked)
-    return page.eval_on_selector_all("#hits a", "links => links.map(link => link.getAttribute('href'))")
+    return page.eval_on_selector_all(
+        "#hits a", "links => links.map(link => link.getAttribute('href'))"
+    )
 
 
 @pytest.mark.notebooks
@@ -439,7 +526,11 @@ def test_most_queries_have_the_right_section_among_the_first_three(page: Page, r
     search = real / "student/search.html"
     page.goto(search.as_uri())
     for kind, number, most in (("query", 30, 3), ("question", 40, 4)):
-        missed = [one["asked"] for one in asked[kind] if not {*hits(page, one["asked"])[:3]} & {*one["right"]}]
+        missed = [
+            one["asked"]
+            for one in asked[kind]
+            if not {*hits(page, one["asked"])[:3]} & {*one["right"]}
+        ]
         assert len(asked[kind]) == number and len(missed) <= most, missed
     assert search.stat().st_size <= 2_000_000
     assert page.complaints == []
@@ -462,20 +553,34 @@ def test_a_hit_names_its_section_and_marks_what_matches(page: Page, sample: Path
         assert hits(page, asked)[0] == first, asked
         item = page.locator("#hits li").first
         assert marked in item.locator("mark").all_inner_texts(), asked
-        assert item.locator("span").inner_text() in ("02 Copy all", "Glossary", "Claims", "Lessons")
+        assert item.locator("span").inner_text() in (
+            "02 Copy all",
+            "Glossary",
+            "Claims",
+            "Lessons",
+        )
 
 
 def test_the_keyboard_is_enough_to_search(page: Page, sample: Path):
     page.goto((sample / "student/search.html").as_uri())
-    box, status, links = page.get_by_role("searchbox"), page.get_by_role("status"), page.locator("#hits a")
+    box, status, links = (
+        page.get_by_role("searchbox"),
+        page.get_by_role("status"),
+        page.locator("#hits a"),
+    )
     page.locator("h1").click()
     page.keyboard.press("/")
     expect(box).to_be_focused()
     page.keyboard.type("pages")
     expect(status).to_have_text(re.compile(r"^\d+ sections\b"))
     assert Axe().run(page).violations_count == 0
-    for key, focused in (("ArrowDown", links.nth(0)), ("ArrowDown", links.nth(1)), ("ArrowUp", links.nth(0)),
-                         ("Tab", links.nth(1)), ("/", box)):  # fmt: skip
+    for key, focused in (
+        ("ArrowDown", links.nth(0)),
+        ("ArrowDown", links.nth(1)),
+        ("ArrowUp", links.nth(0)),
+        ("Tab", links.nth(1)),
+        ("/", box),
+    ):
         page.keyboard.press(key)
         expect(focused).to_be_focused()
     links.nth(1).focus()
@@ -493,7 +598,9 @@ def test_the_keyboard_is_enough_to_search(page: Page, sample: Path):
     expect(page.locator("#all")).to_be_hidden()
 
 
-def test_without_scripts_the_search_page_says_so_and_lists_all_sections(browser: Browser, sample: Path):
+def test_without_scripts_the_search_page_says_so_and_lists_all_sections(
+    browser: Browser, sample: Path
+):
     page = browser.new_page(java_script_enabled=False)
     page.goto((sample / "student/search.html").as_uri())
     expect(page.get_by_text("needs JavaScript")).to_be_visible()
@@ -505,8 +612,14 @@ def test_without_scripts_the_search_page_says_so_and_lists_all_sections(browser:
 
 def searched(page: Path) -> str:
     """All that a search page finds."""
-    data = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").select_one("#sections").string
-    return " ".join(text for found in json.loads(data) for _, *entry in found["entries"] for text in entry)
+    data = (
+        BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+        .select_one("#sections")
+        .string
+    )
+    return " ".join(
+        text for found in json.loads(data) for _, *entry in found["entries"] for text in entry
+    )
 
 
 def shown_in(notebook: nbformat.NotebookNode) -> Iterator[str]:
@@ -524,7 +637,9 @@ def text_of(html: str) -> str:
 
 
 def words_of(pdf: bytes) -> list[str]:
-    """The text on each sheet of paper. Poppler reads a lesson in 0.1 seconds; pypdf, which is always there, takes 2."""
+    """The text on each sheet of paper. Poppler reads a lesson in 0.1 seconds; pypdf, which is
+    always there, takes 2.
+    """
     if tool := shutil.which("pdftotext"):
         done = subprocess.run([tool, "-raw", "-", "-"], input=pdf, capture_output=True, check=True)
         return done.stdout.decode().removesuffix("\f").split("\f")
@@ -532,5 +647,7 @@ def words_of(pdf: bytes) -> list[str]:
 
 
 def dense(text: str) -> str:
-    """The text without white space, which a PDF doesn't record, and with the ligatures of print resolved."""
+    """The text without white space, which a PDF doesn't record, and with the ligatures of print
+    resolved.
+    """
     return re.sub(r"\s", "", unicodedata.normalize("NFKC", text))

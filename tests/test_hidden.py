@@ -1,8 +1,8 @@
-"""Answers that hide memory, or themselves, from whoever measures them from outside: none is called right, and none is
-left for the teacher to grade.
+"""Answers that hide memory, or themselves, from whoever measures them from outside: none is called
+right, and none is left for the teacher to grade.
 
-An answer is a file in tests/hidden/NN.name/. Its first line names the trick, and its second the causes that may come of
-it. None is executed in this process.
+An answer is a file in tests/hidden/NN.name/. Its first line names the trick, and its second the
+causes that may come of it. None is executed in this process.
 """
 
 from pathlib import Path
@@ -27,5 +27,11 @@ ENOUGH = 96 * MiB  # three times the budget of 02.chunks
 def test_what_is_not_seen_is_not_right(path: Path):
     one, text = exercise(path.parent.name), path.read_text(encoding="utf-8")
     expected = text.splitlines()[1].removeprefix("# expect: ").split(" or ")
-    verdict = one.verdict(source_named([("<cell 1>", text)], one.name), size=min(one.size, ENOUGH), fence=sandbox.fence)
-    assert verdict.outcome == "not yet" and verdict.cause in expected, f"{verdict.cause}: {verdict!r}"
+    verdict = one.verdict(
+        source_named([("<cell 1>", text)], one.name),
+        size=min(one.size, ENOUGH),
+        fence=sandbox.fence,
+    )
+    assert verdict.outcome == "not yet" and verdict.cause in expected, (
+        f"{verdict.cause}: {verdict!r}"
+    )

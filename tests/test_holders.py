@@ -22,7 +22,9 @@ from helpers.measure import chains, holders, maps, measure, who_holds
 from helpers.measure.holders import Holding
 from helpers.measure.maps import regions
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="which file a mapping shows is told by /proc")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="which file a mapping shows is told by /proc"
+)
 
 # Lessons, and who then holds a file or an object.
 CASES = tomllib.loads(Path(__file__).with_name("sample_holders.toml").read_text(encoding="utf-8"))
@@ -44,11 +46,15 @@ def known() -> Iterator[set[int]]:
 
 @pytest.fixture
 def quick(known: set[int], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Doesn't search objects that existed before, only to save time. And no collector tidies up after who_holds."""
+    """Doesn't search objects that existed before, only to save time. And no collector tidies up
+    after who_holds.
+    """
     searched = SimpleNamespace(
         is_tracked=gc.is_tracked,
         get_objects=gc.get_objects,  # leaves out the frozen ones
-        get_referents=lambda *some: gc.get_referents(*(one for one in some if id(one) not in known)),
+        get_referents=lambda *some: gc.get_referents(
+            *(one for one in some if id(one) not in known)
+        ),
     )
     monkeypatch.setattr(chains, "gc", searched)
     gc.disable()
@@ -74,18 +80,24 @@ def named(holding: Holding) -> list[tuple[str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", CASES["mapped"])
-def test_each_kind_of_holder_is_named_and_nobody_once_it_is_let_go(kind: str, lesson: dict, path: Path) -> None:
+def test_each_kind_of_holder_is_named_and_nobody_once_it_is_let_go(
+    kind: str, lesson: dict, path: Path
+) -> None:
     case = CASES["mapped"][kind]
     exec(case["hold"], lesson)
     first, again = who_holds(path), who_holds(path)
     assert named(first) == named(again) == [(case["name"], case["where"])] and first.mapped >= 2**16
     exec(case["let_go"], lesson)
     after = who_holds(path)
-    assert (after.chains, after.mapped) == ((), 0) and not any(region.path == str(path) for region in regions())
+    assert (after.chains, after.mapped) == ((), 0) and not any(
+        region.path == str(path) for region in regions()
+    )
 
 
 def test_the_locals_of_a_function_under_a_debugger_stay(quick: None, path: Path) -> None:
-    """Before Python 3.13 the interpreter copies f_locals back into the locals when the trace function returns."""
+    """Before Python 3.13 the interpreter copies f_locals back into the locals when the trace
+    function returns.
+    """
     found = []
 
     def debugged() -> np.memmap:
@@ -127,7 +139,11 @@ def test_a_local_in_another_thread(quick: None, path: Path) -> None:
 
 
 def test_an_exception_on_its_way(lesson: dict, path: Path) -> None:
-    exec("def see(look):\n    try:\n        failing()\n    except RuntimeError:\n        return look(path)", lesson)
+    exec(
+        "def see(look):\n    try:\n        failing()\n    except RuntimeError:\n        return "
+        "look(path)",
+        lesson,
+    )
     (chain,) = lesson["see"](who_holds).chains
     on_its_way = "in the traceback of `RuntimeError`, the exception being handled"
     assert (chain.name, chain.where) == ("head", f"local of failing(), {on_its_way}")
@@ -153,7 +169,9 @@ def test_many_in_one_container_are_one_line(lesson: dict, path: Path) -> None:
     assert chain.name == "lesson.tensors['0']" and chain.what.endswith(", and 49 more there")
 
 
-def test_no_module_is_loaded_by_the_search(lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_module_is_loaded_by_the_search(
+    lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
 
     class Lazy(ModuleType):  # like importlib.util.LazyLoader's: using any attribute loads it
@@ -167,7 +185,9 @@ def test_no_module_is_loaded_by_the_search(lesson: dict, path: Path, monkeypatch
     assert named(who_holds(path)) == [("lesson.row", "global")] and asked == []
 
 
-def test_a_file_under_another_name_and_one_that_was_replaced_are_found(lesson: dict, path: Path) -> None:
+def test_a_file_under_another_name_and_one_that_was_replaced_are_found(
+    lesson: dict, path: Path
+) -> None:
     exec("row = load()", lesson)
     for make in (os.symlink, os.link):
         other = path.with_name(make.__name__)
@@ -177,7 +197,10 @@ def test_a_file_under_another_name_and_one_that_was_replaced_are_found(lesson: d
     new.replace(path)
     assert named(who_holds(path)) == [("lesson.row", "global")]
     path.unlink()
-    assert ["deleted or replaced" in who_holds(each).summary for each in (path, other)] == [True, False]
+    assert ["deleted or replaced" in who_holds(each).summary for each in (path, other)] == [
+        True,
+        False,
+    ]
 
 
 def test_what_it_cannot_see_it_says(lesson: dict, path: Path) -> None:
@@ -187,12 +210,19 @@ def test_what_it_cannot_see_it_says(lesson: dict, path: Path) -> None:
         address = map_pages(2**16, mmap.PROT_READ, mmap.MAP_SHARED, file.fileno())
     by_hand = who_holds(path)
     unmap_pages(address, 2**16)
-    assert (by_hand.mapped, by_hand.chains) == (2**16, ()) and "no Python object" in by_hand.notes[0]
+    assert (by_hand.mapped, by_hand.chains) == (2**16, ()) and "no Python object" in by_hand.notes[
+        0
+    ]
 
 
 def test_other_processes(path: Path) -> None:
-    code = "import mmap, sys; f = open(sys.argv[1]); m = mmap.mmap(f.fileno(), 0, access=1); print(flush=True); input()"
-    with subprocess.Popen([sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+    code = (
+        "import mmap, sys; f = open(sys.argv[1]); m = mmap.mmap(f.fileno(), 0, access=1); "
+        "print(flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
         other.stdout.readline()
         found = who_holds(path)
         other.communicate(b"\n")
@@ -200,7 +230,9 @@ def test_other_processes(path: Path) -> None:
     assert (found.mapped, found.chains) == (0, ())
 
 
-def test_without_proc_it_knows_who_keeps_the_name(lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_proc_it_knows_who_keeps_the_name(
+    lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(holders, "_regions", lambda *_: None)  # as if there were no /proc
     lesson["file"], lesson["plain"] = MappedFile(path), np.memmap(path, mode="r")[3:]
     found = who_holds(path)
@@ -212,7 +244,7 @@ def test_without_proc_it_knows_who_keeps_the_name(lesson: dict, path: Path, monk
     assert who_holds(__file__).chains == ()
 
 
-# --- a file that is open -------------------------------------------------------------------------------------
+# --- a file that is open --------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore:unclosed", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -223,7 +255,9 @@ def test_a_file_that_is_open_and_not_mapped(kind: str, lesson: dict, path: Path)
     held = who_holds(path)
     (number,) = maps.descriptors_of(path)
     assert held.chains == ((case["what"].format(number), case["name"], "global"),)
-    assert "is open in this process, and not mapped" in held.summary and held.notes[0] == holders.STAYS
+    assert (
+        "is open in this process, and not mapped" in held.summary and held.notes[0] == holders.STAYS
+    )
     path.unlink()
     assert "deleted" in who_holds(path).summary
     del lesson["f"]
@@ -237,13 +271,19 @@ def test_a_descriptor_that_no_object_has(quick: None, path: Path) -> None:
     beside = who_holds(path)
     os.close(number)
     array, descriptor = (chain.what for chain in beside.chains)
-    assert array == "memmap of 64 KiB" and descriptor.startswith("1 of the descriptors ") and mapped.size
+    assert (
+        array == "memmap of 64 KiB"
+        and descriptor.startswith("1 of the descriptors ")
+        and mapped.size
+    )
     assert len(who_holds(path).chains) == 1
 
 
 def test_sqlite_has_its_database_and_the_files_beside_it(lesson: dict, path: Path) -> None:
     path.unlink()
-    exec("import sqlite3; db = sqlite3.connect(path); db.execute('pragma journal_mode=wal')", lesson)
+    exec(
+        "import sqlite3; db = sqlite3.connect(path); db.execute('pragma journal_mode=wal')", lesson
+    )
     exec("db.execute('create table t (x)'); db.row_factory = lambda *_: 1 / 0", lesson)
     for file in (path, f"{path}-wal"):
         assert who_holds(file).chains == (("Connection", "lesson.db", "global"),)
@@ -255,7 +295,9 @@ def test_a_connection_of_another_thread_does_not_tell(lesson: dict, path: Path) 
     path.unlink()
     lesson["there"], lesson["enough"] = threading.Event(), threading.Event()
     work = "import sqlite3; db = sqlite3.connect(path); db.execute('create table t(x)')"
-    thread = threading.Thread(target=exec, args=(f"{work}; there.set(); enough.wait(30); db.close()", lesson))
+    thread = threading.Thread(
+        target=exec, args=(f"{work}; there.set(); enough.wait(30); db.close()", lesson)
+    )
     thread.start()
     assert lesson["there"].wait(30)
     lesson["file"] = path.with_name("other").open("w")
@@ -268,7 +310,9 @@ def test_a_connection_of_another_thread_does_not_tell(lesson: dict, path: Path) 
     assert descriptor.where == holders.NO_OBJECT and named(other) == [("lesson.file", "global")]
 
 
-def test_an_open_file_without_proc(lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_open_file_without_proc(
+    lesson: dict, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(holders, "_regions", lambda *_: None)
     lesson["file"] = path.open("rb")
     with monkeypatch.context() as without:
@@ -279,7 +323,11 @@ def test_an_open_file_without_proc(lesson: dict, path: Path, monkeypatch: pytest
 
 
 def test_shared_memory(lesson: dict) -> None:
-    exec("from multiprocessing.shared_memory import SharedMemory; block = SharedMemory(create=True, size=4096)", lesson)
+    exec(
+        "from multiprocessing.shared_memory import SharedMemory; block = SharedMemory(create=True,"
+        " size=4096)",
+        lesson,
+    )
     held = who_holds(f"/dev/shm/{lesson['block'].name}")
     exec("block.close(); block.unlink()", lesson)
     assert named(held) == [("lesson.block", "global")]
@@ -292,17 +340,26 @@ def test_other_processes_that_have_it_open(path: Path) -> None:
     assert found.notes[0] == f"Open, and not mapped, in other processes too: {other.pid} (sleep)"
 
 
-# --- an object -----------------------------------------------------------------------------------------------
+# --- an object ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", CASES["viewed"])
 def test_an_object_and_whatever_shows_its_bytes(kind: str, lesson: dict) -> None:
-    exec(f"{CASES['viewed'][kind]}\nrow = np.asarray(memoryview(whole))[80:90:2]\nkept = [memoryview(row)]", lesson)
+    exec(
+        f"{CASES['viewed'][kind]}\nrow = np.asarray(memoryview(whole))[80:90:2]\nkept = "
+        "[memoryview(row)]",
+        lesson,
+    )
     lesson["other"] = np.zeros(5000)
     for asked in ("whole", "row"):
-        found = {chain.name: chain.what.rpartition(", ")[2] for chain in who_holds(lesson[asked]).chains}
+        found = {
+            chain.name: chain.what.rpartition(", ")[2] for chain in who_holds(lesson[asked]).chains
+        }
         assert found.keys() == {"lesson.whole", "lesson.row", "lesson.kept[0]"}
-        assert found[f"lesson.{asked}"] == "itself" and found["lesson.kept[0]"] == "which shows its bytes"
+        assert (
+            found[f"lesson.{asked}"] == "itself"
+            and found["lesson.kept[0]"] == "which shows its bytes"
+        )
 
 
 def test_a_method_that_only_c_code_keeps_is_named(lesson: dict) -> None:
@@ -316,22 +373,31 @@ def test_a_method_that_only_c_code_keeps_is_named(lesson: dict) -> None:
 
 def test_a_cycle_that_only_the_collector_frees_and_one_within_an_object(lesson: dict) -> None:
     exec("loop = Model(); loop.loop = loop; loop.rows = rows = np.zeros(9); del loop", lesson)
-    (name, home) = who_holds(lesson["rows"]).chains
-    assert (name.name, home.name, home.where) == ("lesson.rows", "", f"in one Model; {holders.NAMELESS}")
+    name, home = who_holds(lesson["rows"]).chains
+    assert (name.name, home.name, home.where) == (
+        "lesson.rows",
+        "",
+        f"in one Model; {holders.NAMELESS}",
+    )
     exec("tree = Model(); tree.leaves = [Model()]; tree.leaves[0].tree = tree", lesson)
     held = who_holds(lesson["tree"])
     assert named(held) == [("lesson.tree", "global")]
 
 
 def test_the_search_collects_no_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holders, "_of_object", lambda _: (f"collects: {gc.isenabled()}", None, [], []))
+    monkeypatch.setattr(
+        holders, "_of_object", lambda _: (f"collects: {gc.isenabled()}", None, [], [])
+    )
     assert who_holds([]).summary == "collects: False" and gc.isenabled()
 
 
 def test_any_object_and_nothing_keeps_it(lesson: dict) -> None:
     exec("model = Model(); models = {'best': [model]}", lesson)
     alive = weakref.ref(lesson["model"])
-    assert {chain.name for chain in who_holds(lesson["model"]).chains} == {"lesson.model", "lesson.models['best'][0]"}
+    assert {chain.name for chain in who_holds(lesson["model"]).chains} == {
+        "lesson.model",
+        "lesson.models['best'][0]",
+    }
     del lesson["model"], lesson["models"]
     assert alive() is None
 
@@ -344,11 +410,13 @@ def test_text_that_is_no_path_is_an_object(text: str, lesson: dict) -> None:
 
 @pytest.mark.parametrize("wrong", [None, 3, 2.5, True, ""])
 def test_what_is_no_path_and_no_object_of_its_own_is_refused(wrong: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match=r"; write (a file's path, or an object|the path of a file)"):
+    with pytest.raises(
+        (TypeError, ValueError), match=r"; write (a file's path, or an object|the path of a file)"
+    ):
         who_holds(wrong)
 
 
-# --- in IPython ----------------------------------------------------------------------------------------------
+# --- in IPython -----------------------------------------------------------------------------------
 def notebook(path: str, folder: str) -> dict[str, Any]:
     """Runs cells in a child, and finds who holds the file after some of them."""
     os.environ["IPYTHONDIR"] = folder

@@ -10,7 +10,9 @@ import pytest
 
 from helpers.measure import who_holds
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="which file a mapping shows is told by /proc")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="which file a mapping shows is told by /proc"
+)
 
 
 def names(x: Any) -> set[str]:
@@ -25,7 +27,7 @@ def test_an_open_archive_of_numpy(tmp_path: Path) -> None:
     assert not names(tmp_path / "a.npz")
 
 
-# --- h5py ----------------------------------------------------------------------------------------------------
+# --- h5py -----------------------------------------------------------------------------------------
 @pytest.fixture
 def measured(tmp_path: Path) -> Path:
     h5py = pytest.importorskip("h5py")
@@ -53,7 +55,7 @@ def test_h5pys_own_object_is_found_too(measured: Path) -> None:
     assert names(measured) == {"low"} and low.valid
 
 
-# --- pyarrow -------------------------------------------------------------------------------------------------
+# --- pyarrow --------------------------------------------------------------------------------------
 @pytest.fixture
 def pa() -> Any:
     return pytest.importorskip("pyarrow")
@@ -61,8 +63,13 @@ def pa() -> Any:
 
 @pytest.fixture
 def written(pa: Any, tmp_path: Path) -> Path:
-    table = pa.table({"n": range(10_000), "list": [[1, 2]] * 10_000, "text": ["some text"] * 10_000})
-    with pa.OSFile(str(tmp_path / "t.arrow"), "w") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+    table = pa.table(
+        {"n": range(10_000), "list": [[1, 2]] * 10_000, "text": ["some text"] * 10_000}
+    )
+    with (
+        pa.OSFile(str(tmp_path / "t.arrow"), "w") as sink,
+        pa.ipc.new_file(sink, table.schema) as writer,
+    ):
         writer.write_table(table)
     return tmp_path / "t.arrow"
 
@@ -70,11 +77,27 @@ def written(pa: Any, tmp_path: Path) -> Path:
 def test_what_is_made_of_a_mapped_table(pa: Any, written: Path) -> None:
     with pa.memory_map(str(written)) as source:
         table = pa.ipc.open_file(source).read_all()
-    kept = SimpleNamespace(column=table["n"], one=[table["list"][5]], buffer=table["n"].chunk(0).buffers()[1])
+    kept = SimpleNamespace(
+        column=table["n"], one=[table["list"][5]], buffer=table["n"].chunk(0).buffers()[1]
+    )
     array, view = [table["n"].chunk(0)], table["n"].chunk(0).to_numpy()
-    assert names(written) == {"table", "kept.column", "kept.one[0]", "kept.buffer", "array[0]", "view"}
+    assert names(written) == {
+        "table",
+        "kept.column",
+        "kept.one[0]",
+        "kept.buffer",
+        "array[0]",
+        "view",
+    }
     assert kept and array and view.size
-    assert names(table) >= {"table", "kept.column", "kept.one[0]", "kept.buffer", "array[0]", "view"}
+    assert names(table) >= {
+        "table",
+        "kept.column",
+        "kept.one[0]",
+        "kept.buffer",
+        "array[0]",
+        "view",
+    }
     del table, kept, array, view
     assert not who_holds(written).mapped
 
@@ -82,9 +105,18 @@ def test_what_is_made_of_a_mapped_table(pa: Any, written: Path) -> None:
 def test_pandas_may_keep_a_mapped_column(pa: Any, written: Path) -> None:
     pd = pytest.importorskip("pandas")
     with pa.memory_map(str(written)) as source:
-        frame = pa.ipc.open_file(source).read_all().select(["text"]).to_pandas(types_mapper=pd.ArrowDtype)
+        frame = (
+            pa.ipc.open_file(source)
+            .read_all()
+            .select(["text"])
+            .to_pandas(types_mapper=pd.ArrowDtype)
+        )
     (chain,) = who_holds(written).chains
-    assert chain.name.startswith("frame._mgr…") and "inside this BlockManager" in chain.where and len(frame)
+    assert (
+        chain.name.startswith("frame._mgr…")
+        and "inside this BlockManager" in chain.where
+        and len(frame)
+    )
 
 
 def test_a_parquet_file_that_does_not_tell(pa: Any, tmp_path: Path) -> None:
@@ -92,14 +124,19 @@ def test_a_parquet_file_that_does_not_tell(pa: Any, tmp_path: Path) -> None:
     parquet.write_table(pa.table({"n": range(5)}), tmp_path / "t.parquet")
     file = parquet.ParquetFile(tmp_path / "t.parquet")
     held = who_holds(tmp_path / "t.parquet")
-    assert [chain.name for chain in held.chains] == ["file.reader…", ""] and "perhaps" in held.chains[0].what
+    assert [chain.name for chain in held.chains] == [
+        "file.reader…",
+        "",
+    ] and "perhaps" in held.chains[0].what
     file.close()
     assert not names(tmp_path / "t.parquet")
 
 
 def test_an_open_file_of_arrow(pa: Any, written: Path) -> None:
     source = pa.OSFile(str(written))
-    assert names(written) - {""} == {"source"} and source.size()  # pyarrow 22 doesn't tell the descriptor
+    assert (
+        names(written) - {""} == {"source"} and source.size()
+    )  # pyarrow 22 doesn't tell the descriptor
     source.close()
     mapped = pa.memory_map(str(written))
     assert names(written) == {"mapped"} and mapped.size()

@@ -1,7 +1,8 @@
-"""Answers made to fool a check: none is called right, hangs, leaves anything behind, or reaches the caller.
+"""Answers made to fool a check: none is called right, hangs, leaves anything behind, or reaches the
+caller.
 
-Each is a file in tests/hostile/NN.name/ that defines the exercise's function; its first line names the trick. None of
-them is executed in this process.
+Each is a file in tests/hostile/NN.name/ that defines the exercise's function; its first line names
+the trick. None of them is executed in this process.
 """
 
 import os
@@ -24,20 +25,32 @@ pytestmark = [
 FOLDER = Path(__file__).with_name("hostile")
 FILES = sorted(FOLDER.glob("*/*.py"))
 SMALL, SOON = 32 * MiB, 4  # bytes and seconds
-HALF = {"files_swapped": "damaged files are refused"}  # of two things asked for, the one that it does plays no trick
+HALF = {
+    "files_swapped": "damaged files are refused"
+}  # of two things asked for, the one that it does plays no trick
 
 
 @pytest.fixture(scope="module", autouse=True)
 def a_tracker() -> None:
-    """Starts one now: a judge that makes shared memory would start one, and it would stay as long as this process."""
+    """Starts one now: a judge that makes shared memory would start one, and it would stay as long
+    as this process.
+    """
     resource_tracker.ensure_running()
 
 
 def here() -> dict:
     """What a check must not change in its caller."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)}
+    handlers = {
+        number: signal.getsignal(number)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)
+    }
     files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
-    return {"folder": os.getcwd(), "environment": dict(os.environ), "handlers": handlers, "files": files}
+    return {
+        "folder": os.getcwd(),
+        "environment": dict(os.environ),
+        "handlers": handlers,
+        "files": files,
+    }
 
 
 def started_under(token: str) -> list[str]:
@@ -53,8 +66,12 @@ def started_under(token: str) -> list[str]:
 
 
 def checked(one: Exercise, text: str, file: str) -> Verdict:
-    enough = 3 * SMALL if one.key.startswith("02.") else SMALL  # so that what is held lasts long enough to be seen
-    return one.check(source_named([(file, text)], one.name), size=min(one.size, enough), timeout=SOON)
+    enough = (
+        3 * SMALL if one.key.startswith("02.") else SMALL
+    )  # so that what is held lasts long enough to be seen
+    return one.check(
+        source_named([(file, text)], one.name), size=min(one.size, enough), timeout=SOON
+    )
 
 
 @pytest.mark.slow

@@ -1,4 +1,6 @@
-"""What runs the lessons elsewhere: an image, its values for Zero to JupyterHub, Binder's files, a dev container."""
+"""What runs the lessons elsewhere: an image, its values for Zero to JupyterHub, Binder's files, a
+dev container.
+"""
 
 import json
 import os
@@ -41,9 +43,25 @@ def test_values_fit_the_schema_of_the_chart():
 @unix
 def test_the_values_let_in_whom_they_should(tmp_path: Path):
     """A JupyterHub with their configuration: launches.py tries to get in."""
-    run(UV, "pip", "install", "-q", "--python", sys.executable, "--require-hashes", "--no-deps", "--target", tmp_path,
-        "-r", "tests/launches.lock", capture_output=False, check=True)  # fmt: skip
-    subprocess.check_call([sys.executable, ROOT / "tests/launches.py"], cwd=tmp_path, env={"PYTHONPATH": "."})
+    run(
+        UV,
+        "pip",
+        "install",
+        "-q",
+        "--python",
+        sys.executable,
+        "--require-hashes",
+        "--no-deps",
+        "--target",
+        tmp_path,
+        "-r",
+        "tests/launches.lock",
+        capture_output=False,
+        check=True,
+    )
+    subprocess.check_call(
+        [sys.executable, ROOT / "tests/launches.py"], cwd=tmp_path, env={"PYTHONPATH": "."}
+    )
 
 
 def test_the_image_has_what_the_values_ask_for():
@@ -51,18 +69,25 @@ def test_the_image_has_what_the_values_ask_for():
     assert f"JupyterHub is {version.rpartition('.')[0]}." in TEXT
     assert all((IMAGE / path).exists() for path in re.findall(r"[\w./]+\.(?:md|py)\b", TEXT))
     recipe = (IMAGE / "Containerfile").read_text(encoding="utf-8")
-    assert f'CMD ["{VALUES["singleuser"]["cmd"][0]}"]' in recipe and "--create-home jovyan" in recipe
+    assert (
+        f'CMD ["{VALUES["singleuser"]["cmd"][0]}"]' in recipe and "--create-home jovyan" in recipe
+    )
 
 
 def test_dev_container_fits_its_schema():
     assert faults("devcontainer", CONTAINER) == []
-    assert faults("devcontainer", CONTAINER | {"image": 3, "hostRequirements": {"memory": "4 gigabytes"}})
+    assert faults(
+        "devcontainer", CONTAINER | {"image": 3, "hostRequirements": {"memory": "4 gigabytes"}}
+    )
 
 
 @unix
 def test_binder_starts_with_copies_of_the_lessons(tmp_path: Path):
     assert all(os.access(ROOT / name, os.X_OK) for name in ("postBuild", "start"))
-    own = {"ZERO_COPY_WORK": str(tmp_path), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    own = {
+        "ZERO_COPY_WORK": str(tmp_path),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
     command = [ROOT / "start", "sh", "-c", 'ls "$ZERO_COPY_WORK"; echo $ZERO_COPY_SIZE']
     said = subprocess.check_output(command, cwd=ROOT, env=os.environ | own, text=True)
     assert "00_start_here.ipynb" in said and said.endswith("64MiB\n")
@@ -77,8 +102,13 @@ def test_without_a_hub_a_student_s_server_is_a_jupyterlab(tmp_path: Path):
     script = shutil.copy(ROOT / "classroom/hub/start-student", tmp_path)
     own = os.environ | {"HOME": str(tmp_path), "ZERO_COPY_WORK": str(tmp_path / "my_lessons")}
     alone = subprocess.run([script, "--version"], env=own, text=True, capture_output=True)
-    assert re.search(r"^4\.\d+\.\d+$", alone.stdout, re.MULTILINE) and (tmp_path / "my_lessons").is_dir()
-    on_a_hub = subprocess.run([script, "--version"], env=own | {"JUPYTERHUB_API_TOKEN": "x"}, capture_output=True)
+    assert (
+        re.search(r"^4\.\d+\.\d+$", alone.stdout, re.MULTILINE)
+        and (tmp_path / "my_lessons").is_dir()
+    )
+    on_a_hub = subprocess.run(
+        [script, "--version"], env=own | {"JUPYTERHUB_API_TOKEN": "x"}, capture_output=True
+    )
     assert on_a_hub.returncode and b"jupyterhub-singleuser" in on_a_hub.stderr
 
 
@@ -106,21 +136,33 @@ def test_hadolint_finds_nothing():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "verdicts, red", [(["differs", "holds"], False), (["differs"] * 3, True), (["recorded"] * 3, True)]
+    "verdicts, red",
+    [(["differs", "holds"], False), (["differs"] * 3, True), (["recorded"] * 3, True)],
 )
-def test_a_lesson_whose_claims_differ_has_three_tries(tmp_path: Path, verdicts: list[str], red: bool):
+def test_a_lesson_whose_claims_differ_has_three_tries(
+    tmp_path: Path, verdicts: list[str], red: bool
+):
     left = tmp_path / "left"
     source = f"""from pathlib import Path
 from IPython.display import HTML
 left = Path({str(left)!r})
 verdict, *rest = left.read_text().split()
 left.write_text(" ".join(rest))
-HTML(f'<div class="zc-claim" data-verdict="{{verdict}}"><dl><dt>Said</dt> <dd>so</dd></dl></div>')"""
+HTML(f'<div class="zc-claim" data-verdict="{{verdict}}"><dl><dt>Said</dt> <dd>so</dd></dl></div>')
+"""
     left.write_text(" ".join(verdicts))
     (tmp_path / "work").mkdir()
-    nbformat.write(new_notebook(cells=[new_code_cell(source, id="a-claim")]), tmp_path / "work" / "99_try.ipynb")
-    environment = os.environ | {"ZERO_COPY_WORK": str(tmp_path / "work"), "ZERO_COPY_STATE": str(tmp_path / "state")}
+    nbformat.write(
+        new_notebook(cells=[new_code_cell(source, id="a-claim")]),
+        tmp_path / "work" / "99_try.ipynb",
+    )
+    environment = os.environ | {
+        "ZERO_COPY_WORK": str(tmp_path / "work"),
+        "ZERO_COPY_STATE": str(tmp_path / "state"),
+    }
     program = (IMAGE / "run_lessons.py").read_text(encoding="utf-8")
-    ended = subprocess.run([sys.executable, "-", "99"], input=program, env=environment, capture_output=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-", "99"], input=program, env=environment, capture_output=True, text=True
+    )
     assert (ended.returncode, not left.read_text()) == (int(red), True), ended.stderr
     assert ended.stdout.count("99, cell a-claim: Said so") == verdicts.count("differs")

@@ -1,4 +1,6 @@
-"""What a measured process sees of itself: marks, calls, imports, a warm call, the stack; and what stays at its end."""
+"""What a measured process sees of itself: marks, calls, imports, a warm call, the stack; and what
+stays at its end.
+"""
 
 import io
 import json
@@ -31,7 +33,7 @@ def take(size: int) -> bytearray:
     return bytearray(b"x") * size
 
 
-# --- what stays -----------------------------------------------------------------------------------------------
+# --- what stays -----------------------------------------------------------------------------------
 @pytest.mark.measured
 def test_what_stays_is_what_is_there_when_the_call_has_ended():
     def keeps_a_part():
@@ -40,7 +42,9 @@ def test_what_stays_is_what_is_there_when_the_call_has_ended():
         return data[: 16 * MiB]
 
     run = measure(keeps_a_part)
-    assert run.left["anonymous"] == pytest.approx(16 * MiB, rel=0.1) and run.peak.anonymous > 60 * MiB
+    assert (
+        run.left["anonymous"] == pytest.approx(16 * MiB, rel=0.1) and run.peak.anonymous > 60 * MiB
+    )
     cells = dict(rows([run]))
     assert cells["anonymous, at the end"].startswith("16") and cells["shared, at the end"] == "0 B"
 
@@ -51,7 +55,7 @@ def test_of_a_call_that_did_not_end_nothing_stays():
     assert run.left == {} and cells["anonymous, at the end"] == cells["waits"] == "–"
 
 
-# --- a peak that is too short ---------------------------------------------------------------------------------
+# --- a peak that is too short ---------------------------------------------------------------------
 @pytest.mark.parametrize(("mark", "missed"), [(7.6, True), (1.6, False)])
 def test_a_peak_that_the_sampler_missed_is_told_with_both_figures(mark: float, missed: bool):
     run = recording(anonymous=1, high_water=int(mark * MiB))
@@ -59,7 +63,7 @@ def test_a_peak_that_the_sampler_missed_is_told_with_both_figures(mark: float, m
     assert [words in note for note in notes(run)] == [True] * missed
 
 
-# --- code that was imported -----------------------------------------------------------------------------------
+# --- code that was imported -----------------------------------------------------------------------
 @pytest.fixture
 def heavy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules that take 40 MB, one through the other, and one that fails."""
@@ -93,7 +97,7 @@ def test_an_error_in_a_module_shows_no_line_of_ours(heavy: None):
     assert "measure/inside.py" not in error and "child.py" not in error and "importlib" not in error
 
 
-# --- one call before -------------------------------------------------------------------------------------------
+# --- one call before ------------------------------------------------------------------------------
 @pytest.mark.measured
 def test_a_warm_call_has_its_imports_and_caches_behind_it(heavy: None):
     def imports_and_takes(kept=[]):  # noqa: B006
@@ -106,7 +110,9 @@ def test_a_warm_call_has_its_imports_and_caches_behind_it(heavy: None):
 
     cold, warm = measure(imports_and_takes), measure(imports_and_takes, warm=True)
     assert (cold.value, warm.value) == (1, 2) and cold.peak.resident > 60e6
-    assert warm.peak.resident == pytest.approx(20 * MiB, rel=0.1), "and memory that the first call has freed is new"
+    assert warm.peak.resident == pytest.approx(20 * MiB, rel=0.1), (
+        "and memory that the first call has freed is new"
+    )
 
 
 def test_what_a_warm_call_raises_the_measured_call_raises():
@@ -116,7 +122,7 @@ def test_what_a_warm_call_raises_the_measured_call_raises():
     assert "KeyError: 'third'" in measure(raises, warm=True).error
 
 
-# --- marks -----------------------------------------------------------------------------------------------------
+# --- marks ----------------------------------------------------------------------------------------
 @pytest.mark.measured
 def test_marks_have_their_time_and_the_memory_then():
     notebook = {"__name__": "__main__"}
@@ -132,7 +138,10 @@ def test_marks_have_their_time_and_the_memory_then():
 
 def test_code_that_imports_only_mark_may_ask_for_more():
     notebook = {"__name__": "__main__"}
-    exec("def asks():\n    from helpers.measure import mark, where\n    return where.__name__", notebook)
+    exec(
+        "def asks():\n    from helpers.measure import mark, where\n    return where.__name__",
+        notebook,
+    )
     assert measure(notebook["asks"], modules=["helpers.measure.marks"]).value == "where"
 
 
@@ -144,7 +153,9 @@ def test_marks_do_nothing_elsewhere_and_their_number_is_limited():
     marks()
     run = measure(marks)
     assert (run.io.read_calls, run.io.read_bytes) == (0, 0), "a mark's own reading doesn't count"
-    assert 500 <= len(run.marks) < 1000 == run.marked / 5 and "of 5,000 marks were kept" in next(notes(run))
+    assert 500 <= len(run.marks) < 1000 == run.marked / 5 and "of 5,000 marks were kept" in next(
+        notes(run)
+    )
 
 
 def test_of_many_marks_the_highest_and_the_rare_are_kept():
@@ -169,13 +180,20 @@ def test_calls_of_a_function_of_a_file_are_marked(tmp_path: Path, monkeypatch: p
     import decoder
 
     run = measure(decoder.decode, 16 * MiB, calls=["decoder:decode", "decoder:Reader.read"])
-    assert [each.name for each in run.marks] == ["decode", "Reader.read", "Reader.read ended", "decode ended"]
+    assert [each.name for each in run.marks] == [
+        "decode",
+        "Reader.read",
+        "Reader.read ended",
+        "decode ended",
+    ]
     assert run.marks[3].anonymous - run.marks[0].anonymous == pytest.approx(16 * MiB, rel=0.1)
-    with pytest.raises(TypeError, match=r"^can't mark the calls of decoder:missing: .* has no attribute 'missing'$"):
+    with pytest.raises(
+        TypeError, match=r"^can't mark the calls of decoder:missing: .* has no attribute 'missing'$"
+    ):
         measure(decoder.decode, 1, calls=["decoder:missing"])
 
 
-# --- which stacks allocated it --------------------------------------------------------------------------------
+# --- which stacks allocated it --------------------------------------------------------------------
 def temporary_then_kept() -> int:
     kept = []
     for _ in range(12):
@@ -234,7 +252,11 @@ def test_what_threads_allocate_is_theirs_and_not_the_line_s_that_waits():
 @pytest.mark.measured
 @pytest.mark.parametrize(
     ("end", "ended", "left"),
-    [(runs_out, "raised", "at the peak:"), (is_killed, "SIGKILL", "at the end:"), (waits, "timed out", "at the end:")],
+    [
+        (runs_out, "raised", "at the peak:"),
+        (is_killed, "SIGKILL", "at the end:"),
+        (waits, "timed out", "at the end:"),
+    ],
 )
 def test_what_does_not_return_has_its_stack_and_how_it_ended(end: Callable, ended: str, left: str):
     run = measure(fills_and, end, stack=True, timeout=2)
@@ -262,12 +284,19 @@ def names_and_pairs() -> int:
 
 @pytest.mark.measured
 def test_small_objects_are_their_own_lines():
-    """Python takes memory for them by the MiB: the line that needs the next one isn't the one whose objects fill it."""
+    """Python takes memory for them by the MiB: the line that needs the next one isn't the one whose
+    objects fill it.
+    """
     _, *told = measure(names_and_pairs, stack=True).stack.splitlines()
-    sizes = {text.rpartition("# ")[2]: float(head.split()[0]) for head, _, text in zip(*[iter(told)] * 3, strict=False)}
+    sizes = {
+        text.rpartition("# ")[2]: float(head.split()[0])
+        for head, _, text in zip(*[iter(told)] * 3, strict=False)
+    }
     name, pair = sys.getsizeof(f"a name of {0:20}"), sys.getsizeof((0, ""))
     assert sizes["names"] == pytest.approx(200_000 * name / MiB, rel=0.1), told
-    assert sizes["pairs"] == pytest.approx(200_000 * (pair + 8) / MiB, rel=0.2), told  # and a place in the list
+    assert sizes["pairs"] == pytest.approx(200_000 * (pair + 8) / MiB, rel=0.2), (
+        told
+    )  # and a place in the list
 
 
 def test_a_block_that_was_resized_is_told_apart():
@@ -322,7 +351,7 @@ def test_where_freed_blocks_go_back_at_once_a_copy_rises(monkeypatch: pytest.Mon
     assert raveled - summed == pytest.approx(15 * MiB, rel=0.1)
 
 
-# --- a script --------------------------------------------------------------------------------------------------
+# --- a script -------------------------------------------------------------------------------------
 def run_script(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess:
     (tmp_path / "beside.py").write_text("status = 3")
     shutil.copy(Path(__file__).with_name("sample_script.txt"), tmp_path / "script.py")
@@ -333,9 +362,14 @@ def run_script(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess:
 @pytest.mark.measured
 def test_a_script_gives_a_table_a_picture_and_json(tmp_path: Path):
     picture, kept = tmp_path / "run.png", tmp_path / "run.json"
-    done = run_script(tmp_path, "-o", picture, "--json", kept, "--stack", "--heap", tmp_path / "script.py", "32")
+    done = run_script(
+        tmp_path, "-o", picture, "--json", kept, "--stack", "--heap", tmp_path / "script.py", "32"
+    )
     assert done.returncode == 3 and not done.stderr
-    assert done.stdout.startswith("argument 32 False\n") and "heap, at the end, in a run of its own" in done.stdout
+    assert (
+        done.stdout.startswith("argument 32 False\n")
+        and "heap, at the end, in a run of its own" in done.stdout
+    )
     frame = r' at the peak.*:\n  File .*script.py", line \d+, in <module>\n    data = main\(\)'
     assert re.search(frame, done.stdout), done.stdout
     run = Recording.from_json(json.loads(kept.read_text()))
@@ -351,7 +385,8 @@ def test_a_script_that_fails_shows_its_own_lines(tmp_path: Path):
     assert "there is no file" in run_script(tmp_path, "missing.py").stderr
     for own in ("main", "__main__:main", "script:main"):
         assert (
-            "in the script itself, call mark()" in run_script(tmp_path, "-f", own, str(tmp_path / "script.py")).stderr
+            "in the script itself, call mark()"
+            in run_script(tmp_path, "-f", own, str(tmp_path / "script.py")).stderr
         )
 
 

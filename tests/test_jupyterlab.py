@@ -1,4 +1,6 @@
-"""A student in a real browser: opens lesson 02, runs it all, predicts, moves the slider, solves an exercise."""
+"""A student in a real browser: opens lesson 02, runs it all, predicts, moves the slider, solves an
+exercise.
+"""
 
 import re
 from pathlib import Path
@@ -16,7 +18,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.notebooks]
 
 
 def test_it_opens_on_the_lessons_and_asks_nothing(browser: Browser, address: str, home: Path):
-    """What a student sees first: lesson 00, and in the file browser the lessons, their Rust programs, and own code."""
+    """What a student sees first: lesson 00, and in the file browser the lessons, their Rust
+    programs, and own code.
+    """
     page = browser.new_page(viewport={"width": 1300, "height": 1000})
     page.goto(f"{address}/?token=student")
     kernel_is_ready(page, lessons()[0].name)
@@ -26,8 +30,12 @@ def test_it_opens_on_the_lessons_and_asks_nothing(browser: Browser, address: str
     asked = page.locator("dialog, .jp-Dialog, .jp-toastContainer, .Toastify__toast")
     expect(asked.filter(visible=True)).to_have_count(0)
     assert not home.joinpath("settings").exists()
-    assert not page.evaluate("() => jupyterapp.shell.currentWidget.context.model.dirty"), "nothing is to be saved"
-    log = re.sub(r"(?i).*grader.*", "", (home / "jupyter.log").read_text())  # a teacher's environment may have it
+    assert not page.evaluate("() => jupyterapp.shell.currentWidget.context.model.dirty"), (
+        "nothing is to be saved"
+    )
+    log = re.sub(
+        r"(?i).*grader.*", "", (home / "jupyter.log").read_text()
+    )  # a teacher's environment may have it
     assert "WARNING" not in log, "nor does the kernel warn in the terminal"
     page.close()
 
@@ -47,7 +55,9 @@ def test_a_prediction_is_kept_and_drawn_and_late_after_the_measurement(lab: Page
     box.fill("300")
     box.press("Enter")
     expect(cell(lab, "copy-predict")).to_contain_text("kept: slurp 300 MiB (late: made after")
-    assert "300" in (home / "state" / "late.json").read_text() and not list((home / "state").glob("predictions*"))
+    assert "300" in (home / "state" / "late.json").read_text() and not list(
+        (home / "state").glob("predictions*")
+    )
     drawn = cell(lab, "copy-three")
     run(lab)
     expect(drawn.locator("img")).to_have_attribute("alt", re.compile("you predicted 300 MiB"))
@@ -73,7 +83,9 @@ def test_an_exercise_goes_from_not_attempted_to_right(lab: Page):
     expect(verdict).to_have_attribute("data-outcome", "not attempted")
     tried.locator(".cm-content").click()
     lab.keyboard.press("ControlOrMeta+a")
-    lab.keyboard.insert_text(exercise("02.chunks").solution_source + '\n\nexercise("02.chunks").check(copy_small)')
+    lab.keyboard.insert_text(
+        exercise("02.chunks").solution_source + '\n\nexercise("02.chunks").check(copy_small)'
+    )
     run(lab)
     expect(verdict).to_have_attribute("data-outcome", "right")
     expect(verdict).to_contain_text("Right.")

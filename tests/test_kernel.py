@@ -1,4 +1,6 @@
-"""In a notebook, what the course itself raises is told in a line; every other error has its traceback."""
+"""In a notebook, what the course itself raises is told in a line; every other error has its
+traceback.
+"""
 
 from collections.abc import Callable
 
@@ -31,7 +33,16 @@ def test_a_slip_is_told_in_a_line(shown: Callable, text: str, said: str):
     assert len(shown("%tb")) > 5, "and the whole traceback is there for those who ask"
 
 
-@pytest.mark.parametrize("text", ["mine()", "recorded('x', mine)", "1 / 0", "import no_such_module", "size()",
-                                  "KmerIndex.of('x', 99, 'y')"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mine()",
+        "recorded('x', mine)",
+        "1 / 0",
+        "import no_such_module",
+        "size()",
+        "KmerIndex.of('x', 99, 'y')",
+    ],
+)
 def test_any_other_error_has_its_traceback(shown: Callable, text: str):
     assert len(shown(text)) > 3

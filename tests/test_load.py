@@ -1,4 +1,6 @@
-"""A server under load: the requests and what's counted, the class Load, its chart, and models told apart by answers."""
+"""A server under load: the requests and what's counted, the class Load, its chart, and models told
+apart by answers.
+"""
 
 import json
 import os
@@ -34,7 +36,7 @@ forks = pytest.mark.skipif(os.name == "nt", reason="the server forks its workers
 linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells it")
 
 
-# --- models whose answers tell them apart ------------------------------------------------------------------------
+# --- models whose answers tell them apart ---------------------------------------------------------
 def reads(path: Path) -> list[int]:
     with BACKENDS["mapped"](path) as model:
         return model.read(TEN).tolist()
@@ -57,11 +59,14 @@ def test_half_of_one_version_and_half_of_another_are_no_model(tmp_path: Path):
     assert reads(tmp_path / "torn") not in [reads(tmp_path / "0"), reads(tmp_path / "1")]
 
 
-# --- the class ---------------------------------------------------------------------------------------------------
+# --- the class ------------------------------------------------------------------------------------
 def a_load() -> Load:
     load = Load(here(None))
     load.ticks += [Tick(0.1 * n, 0.1, 20 + n, int(n == 4), 0.01 * n or None) for n in range(1, 9)]
-    load.looks += [Look(0.1, 100 * MiB, 8 * MiB, 4), Look(0.5, 103 * MiB, 16 * MiB, 5, ("SIGBUS",))]
+    load.looks += [
+        Look(0.1, 100 * MiB, 8 * MiB, 4),
+        Look(0.5, 103 * MiB, 16 * MiB, 5, ("SIGBUS",)),
+    ]
     load.marks.append((0.3, "first"))
     load.seen.update({("a", "[1, 2]"): 7, ("b", "[3, 4]"): 2, ("c", "[3, 4]"): 1})
     load.refused["503"] += 1
@@ -74,16 +79,23 @@ def test_a_load_counts():
     load = a_load()
     assert (load.answers, load.failed, load.died, load.ended) == (196, 1, 1, {"SIGBUS"})
     assert load.versions == {"a", "b", "c"}
-    assert load.torn == {("b", "[3, 4]"): 2, ("c", "[3, 4]"): 1}, "other digits than that version's, or no such version"
+    assert load.torn == {
+        ("b", "[3, 4]"): 2,
+        ("c", "[3, 4]"): 1,
+    }, "other digits than that version's, or no such version"
 
 
 def test_a_load_keeps_pace_or_not():
     ticks = [Tick(0.1 * n, 0.1, n * n, 0, 0.01 * n * n) for n in range(1, 10)]
     load = Load(here(None), ticks=ticks, marks=[(0.35, "swap")])
     assert load.pace(marked=True) == pytest.approx((190 / 0.5, 0.36)), "ticks 4 to 8"
-    assert load.pace(marked=False) == pytest.approx((81 / 0.1, 0.81)), "tick 9; 1 to 3 were before it began"
+    assert load.pace(marked=False) == pytest.approx((81 / 0.1, 0.81)), (
+        "tick 9; 1 to 3 were before it began"
+    )
     load.ticks[4:6] = [Tick(0.5, 0.1, 5, 1, None), Tick(0.6, 0.1, 4, 0, 0.9)]
-    assert load.pace(marked=True) == pytest.approx((138 / 0.5, 0.565)), "a tick without answers has no slowest"
+    assert load.pace(marked=True) == pytest.approx((138 / 0.5, 0.565)), (
+        "a tick without answers has no slowest"
+    )
     load.marks.clear()
     assert all(map(isnan, load.pace(marked=True)))
 
@@ -105,20 +117,26 @@ def test_where_memory_is_not_told_a_recorded_load_stands_in(
     blind = a_load()
     blind.looks = [Look(0.1, None, None)]
     assert blind.missing == ("anonymous", "file") and a_load().missing == ()
-    assert recorded("x", blind).looks == a_load().looks and "Recorded figures, made on:" in capsys.readouterr().out
+    assert (
+        recorded("x", blind).looks == a_load().looks
+        and "Recorded figures, made on:" in capsys.readouterr().out
+    )
     assert recorded("x", mine := a_load()) is mine
 
 
-# --- the chart ---------------------------------------------------------------------------------------------------
+# --- the chart ------------------------------------------------------------------------------------
 def test_the_chart_says_its_numbers():
     shown = load_chart(a_load(), "Try.")
-    assert shown.alt == (
-        "A server under load for 1 s: 196 answers; 1 failed. Answers per second: a median of 250, from 210 to 280. "
-        "Done to the server: first at 0.3 s. The models' files: 8 MiB to 16 MiB. "
-        "Taken by all workers since the beginning: 3 MiB at most."
+    assert (
+        shown.alt
+        == "A server under load for 1 s: 196 answers; 1 failed. Answers per second: a median of "
+        "250, from 210 to 280. Done to the server: first at 0.3 s. The models' files: 8 MiB to "
+        "16 MiB. Taken by all workers since the beginning: 3 MiB at most."
     )
     above, below = shown.figure.axes
-    assert len(above.lines[0].get_xdata()) == 8 and [text.get_text() for text in above.texts] == ["first"]
+    assert len(above.lines[0].get_xdata()) == 8 and [text.get_text() for text in above.texts] == [
+        "first"
+    ]
     assert [line.get_marker() for line in above.lines].count("x") == 1
     assert len(below.collections) == 2 and below.get_ylim()[1] > 19
     assert shown.caption.startswith("Try. Measured on") and shown.png.startswith(b"\x89PNG")
@@ -127,22 +145,28 @@ def test_the_chart_says_its_numbers():
 def test_the_chart_of_a_first_moment_and_of_a_system_that_tells_no_memory():
     load = a_load()
     del load.ticks[1:], load.looks[:], load.marks[:]
-    assert "not measured here" in [text.get_text() for text in load_chart(load).figure.axes[1].texts]
+    assert "not measured here" in [
+        text.get_text() for text in load_chart(load).figure.axes[1].texts
+    ]
     load.ticks.clear()
     with pytest.raises(ValueError, match="nobody has asked yet"):
         load_chart(load)
 
 
-def test_a_watched_load_is_drawn_while_it_grows_and_cleared_in_the_end(monkeypatch: pytest.MonkeyPatch):
+def test_a_watched_load_is_drawn_while_it_grows_and_cleared_in_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+):
     told: list[str] = []
     monkeypatch.setattr("IPython.display.display", lambda shown: told.append(type(shown).__name__))
     monkeypatch.setattr("IPython.display.clear_output", lambda wait: told.append("clear"))
     loads = [Load(here(None)), *[a_load()] * 6]
     assert list(watched(loads)) == loads, "each is passed on"
-    assert told == ["clear", "Picture"] * 2 + ["clear"], "nothing yet, then every third, then nothing"
+    assert told == ["clear", "Picture"] * 2 + ["clear"], (
+        "nothing yet, then every third, then nothing"
+    )
 
 
-# --- the requests ------------------------------------------------------------------------------------------------
+# --- the requests ---------------------------------------------------------------------------------
 @forks
 def test_every_answer_is_counted_and_names_its_version(tmp_path: Path):
     digit_model(tmp_path / "m")
@@ -151,7 +175,9 @@ def test_every_answer_is_counted_and_names_its_version(tmp_path: Path):
         *earlier, load = asking(server.address, "m", TEN, looks=3)
         said = metrics(server.address)["together"]["answers"]
     load.right[version] = [*range(10)]
-    assert len(earlier) == 3 and 0 < load.answers < said, "the last tick is followed by a few answers more"
+    assert len(earlier) == 3 and 0 < load.answers < said, (
+        "the last tick is followed by a few answers more"
+    )
     assert load.answers == sum(load.seen.values()) and load.versions == {version}
     assert not load.failed and not load.torn and not load.died
     if sys.platform == "linux":
@@ -160,8 +186,9 @@ def test_every_answer_is_counted_and_names_its_version(tmp_path: Path):
 
 @contextmanager
 def stub(answers: list[bytes]) -> Iterator[str]:
-    """A server that answers POST with these, in turn, over and over. b"short" breaks off, b"" closes the connection,
-    and b"slow" comes after a second."""
+    """A server that answers POST with these, in turn, over and over. b"short" breaks off, b""
+    closes the connection, and b"slow" comes after a second.
+    """
     turn = iter(range(10**9))
 
     class Handler(BaseHTTPRequestHandler):
@@ -200,7 +227,9 @@ def test_what_fails_is_counted_by_its_reason_and_the_asking_goes_on():
     good = json.dumps({"version": "v", "digits": [1, 2]}).encode()
     with stub([b"busy", b"", b"short", good, good]) as address:
         *_, load = asking(address, "m", TEN, looks=3)
-    assert set(load.refused) == {"503", "connection lost"} and load.failed == sum(load.refused.values())
+    assert set(load.refused) == {"503", "connection lost"} and load.failed == sum(
+        load.refused.values()
+    )
     assert load.seen == Counter({("v", "[1, 2]"): load.answers}) and load.answers > 4
     assert load.missing == ("anonymous", "file")
 
@@ -228,7 +257,7 @@ def test_put_says_what_became_of_the_file(tmp_path: Path):
     assert read == {"version": done.json["version"], "digits": [2, 3, 4, 5, 6, 7, 8, 9, 0, 1]}
 
 
-# --- memory of processes that run already ------------------------------------------------------------------------
+# --- memory of processes that run already ---------------------------------------------------------
 HOLDER = """
 print(flush=True)
 input()
@@ -241,12 +270,16 @@ input()
 @pytest.mark.measured
 @linux
 def test_growth_sees_the_peak_of_all_the_processes():
-    with subprocess.Popen([sys.executable, "-c", HOLDER], stdin=-1, stdout=-1, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER], stdin=-1, stdout=-1, text=True
+    ) as process:
         process.stdout.readline()
         with growth([process.pid, os.getpid()]) as grown:
             print(file=process.stdin, flush=True)
             process.stdout.readline()
-        assert 28 * MiB < grown.anonymous < 40 * MiB, "and what this process takes or frees meanwhile"
+        assert 28 * MiB < grown.anonymous < 40 * MiB, (
+            "and what this process takes or frees meanwhile"
+        )
         with growth([process.pid]) as later:
             pass
         assert later.anonymous < MiB
@@ -261,6 +294,11 @@ def test_growth_is_none_where_kinds_are_not_told(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_server_sets_its_threads_before_numpy_is_there():
-    """OpenBLAS reads its number of threads when it's loaded, and its threads don't survive a fork."""
+    """OpenBLAS reads its number of threads when it's loaded, and its threads don't survive a
+    fork.
+    """
     code = "import helpers.serve, sys; print('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+        == "False\n"
+    )

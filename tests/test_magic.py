@@ -1,4 +1,6 @@
-"""`%measure` in a real IPython: what it shows and returns, what it refuses to carry, and that nothing is left."""
+"""`%measure` in a real IPython: what it shows and returns, what it refuses to carry, and that
+nothing is left.
+"""
 
 import gc
 import multiprocessing
@@ -21,14 +23,23 @@ from helpers.measure import Recording, sampler
 from helpers.show.magic import LOCAL_NAME, Raised
 from helpers.units import MiB
 
-linux = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="kinds of memory are told apart on Linux")
+linux = pytest.mark.skipif(
+    not os.path.exists("/proc/self/status"), reason="kinds of memory are told apart on Linux"
+)
 
 
 class Shown:
-    """What a cell returned and showed: its value or error, what it printed, and the HTML it displayed."""
+    """What a cell returned and showed: its value or error, what it printed, and the HTML it
+    displayed.
+    """
 
     def __init__(self, result: ExecutionResult, printed: str, html: list[str]):
-        self.value, self.error, self.printed, self.html = result.result, result.error_in_exec, printed, html
+        self.value, self.error, self.printed, self.html = (
+            result.result,
+            result.error_in_exec,
+            printed,
+            html,
+        )
 
     @property
     def alt(self) -> str:
@@ -38,7 +49,9 @@ class Shown:
 
 @pytest.fixture
 def run(shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable:
-    """Runs cells, after `%load_ext helpers` and what the tests share. Returns what the last one showed."""
+    """Runs cells, after `%load_ext helpers` and what the tests share. Returns what the last one
+    showed.
+    """
     monkeypatch.chdir(tmp_path)
 
     def ran(*cells: str) -> Shown:
@@ -46,21 +59,35 @@ def run(shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             with capture_output() as captured:
                 result = shell.run_cell(text, store_history=True)
         assert not result.error_before_exec
-        return Shown(result, captured.stdout, [out.data["text/html"] for out in captured.outputs if out.data])
+        return Shown(
+            result,
+            captured.stdout,
+            [out.data["text/html"] for out in captured.outputs if out.data],
+        )
 
-    ran("%load_ext helpers", "import mmap, os, threading, time\nimport numpy as np", "size = 64 << 20",
-        "def taken(n):\n    data = bytearray(b'x') * n\n    time.sleep(0.1)\n    return len(data)")  # fmt: skip
+    ran(
+        "%load_ext helpers",
+        "import mmap, os, threading, time\nimport numpy as np",
+        "size = 64 << 20",
+        "def taken(n):\n    data = bytearray(b'x') * n\n    time.sleep(0.1)\n    return len(data)",
+    )
     ran.names = shell.user_ns
     return ran
 
 
-# --- what it shows, and what comes back -----------------------------------------------------------------------
+# --- what it shows, and what comes back -----------------------------------------------------------
 @pytest.mark.measured
 def test_a_line_gives_its_value_its_curves_and_every_meter(run):
     shown = run("%measure taken(size)")
     assert shown.value == 64 * MiB and shown.error is None
     assert shown.alt.startswith("Memory over time, one panel per method. taken(size): ")
-    for meter in ("anonymous, peak", "minor faults", "read calls", "bytes read, from the cache too", "time"):
+    for meter in (
+        "anonymous, peak",
+        "minor faults",
+        "read calls",
+        "bytes read, from the cache too",
+        "time",
+    ):
         assert f">{meter}<" in shown.html[1]
 
 
@@ -76,15 +103,28 @@ def test_the_code_counts_and_what_it_is_given_does_not(run):
 
 @pytest.mark.parametrize(
     "code",
-    ["str('a   b')", '"it\'s"', "'{size} $size'", "-1", "'-r 3'", "n = 3; n + 1", "(lambda n: n * size)(2)"],
+    [
+        "str('a   b')",
+        '"it\'s"',
+        "'{size} $size'",
+        "-1",
+        "'-r 3'",
+        "n = 3; n + 1",
+        "(lambda n: n * size)(2)",
+    ],
 )
 def test_the_code_arrives_as_it_was_written(run, code: str):
     assert run(f"%measure -q -r1 {code}").value == run(code).value is not None
 
 
 def test_a_cell_is_one_function_whose_names_stay_where_they_were_made(run):
-    shown = run("%%measure\nrows = [bytes(3) for n in range(4)]\ndef width(n): return n + len(rows)\nwidth(24)")
-    assert shown.value == 28 and shown.alt.startswith("Memory over time, one panel per method. Cell In[5]: ")
+    shown = run(
+        "%%measure\nrows = [bytes(3) for n in range(4)]\ndef width(n): return n + "
+        "len(rows)\nwidth(24)"
+    )
+    assert shown.value == 28 and shown.alt.startswith(
+        "Memory over time, one panel per method. Cell In[5]: "
+    )
     assert not {"rows", "width"} & run.names.keys()
     assert "Assigned in the fresh process only: rows, width.\n" in shown.printed
 
@@ -109,7 +149,9 @@ def test_a_pool_finds_the_functions_of_the_notebook(run):
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("there is no fork here")
     made = "import multiprocessing\nclass Pair(tuple): pass\ndef double(n): return Pair((n, 2 * n))"
-    pool = "with multiprocessing.get_context('fork').Pool(2) as pool:\n    made = pool.map({}, [1, 2])"
+    pool = (
+        "with multiprocessing.get_context('fork').Pool(2) as pool:\n    made = pool.map({}, [1, 2])"
+    )
     cell = f"%%measure -q\n{pool}\nmade[1]"
     assert run(made, cell.format("double")).value == (2, 4)
     local = run(cell.replace("\nwith", "\ndef third(n): return 3\nwith").format("third")).printed
@@ -117,48 +159,78 @@ def test_a_pool_finds_the_functions_of_the_notebook(run):
 
 
 def test_a_pool_that_is_not_forked_says_what_to_do(run):
-    made = "import multiprocessing\nfrom concurrent.futures import ProcessPoolExecutor\ndef double(n): return 2 * n"
+    made = (
+        "import multiprocessing\nfrom concurrent.futures import ProcessPoolExecutor\ndef "
+        "double(n): return 2 * n"
+    )
     pool = "ProcessPoolExecutor(2, mp_context=multiprocessing.get_context('spawn'))"
     shown = run(made, f"%%measure\nwith {pool} as pool:\n    made = list(pool.map(double, [1, 2]))")
     assert shown.printed.rstrip().endswith("or put the function in a file.")
 
 
 def test_coroutines_run_and_a_generator_says_that_it_has_not(run):
-    waits = "import asyncio\nasync def waits(n):\n    await asyncio.sleep(0.01)\n    return n / (n - 1)"
-    assert run(waits, "%measure -q waits(2)").value == 2 and run("%measure -q await waits(3)").value == 1.5
-    assert "TypeError: 'async for' requires an object" in run("%%measure\nasync for n in waits:\n    pass").printed
+    waits = (
+        "import asyncio\nasync def waits(n):\n    await asyncio.sleep(0.01)\n    return n / (n - 1)"
+    )
+    assert (
+        run(waits, "%measure -q waits(2)").value == 2
+        and run("%measure -q await waits(3)").value == 1.5
+    )
+    assert (
+        "TypeError: 'async for' requires an object"
+        in run("%%measure\nasync for n in waits:\n    pass").printed
+    )
     lines = run("%measure await waits(1)").printed.splitlines()
     assert lines[0].startswith("Traceback") and "in waits" in lines[3]
     assert not any("asyncio" in line for line in lines[1:])
-    unused = "The result, a generator, was not sent back: it cannot leave its process, and none of its code has run"
+    unused = (
+        "The result, a generator, was not sent back: it cannot leave its process, and none of its "
+        "code has run"
+    )
     assert unused in run("def numbers():\n    yield 1", "%measure -q numbers()").printed
 
 
-# --- options, as of %memit ------------------------------------------------------------------------------------
+# --- options, as of %memit ------------------------------------------------------------------------
 def test_repeated_runs_stand_side_by_side(run):
     shown = run("%measure -c -r 3 taken(size)")
-    assert [name in shown.html[1] for name in ("run 1", "run 3", "run 4", "measured")] == [True, True, False, False]
+    assert [name in shown.html[1] for name in ("run 1", "run 3", "run 4", "measured")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
     assert "The fastest of 3 runs, each in a fresh process." in shown.html[0]
 
 
 @pytest.mark.measured
 def test_heap_and_interval(run):
-    assert run("%measure -o -q --heap taken(size)").value.heap_peak == pytest.approx(64 * MiB, rel=0.05)
+    assert run("%measure -o -q --heap taken(size)").value.heap_peak == pytest.approx(
+        64 * MiB, rel=0.05
+    )
     assert "heap, peak" in run("%measure --heap 1").html[1]
-    often, rarely = (run(f"%measure -o -q -i {i} time.sleep(0.5)").value.times for i in (0.005, 0.2))
+    often, rarely = (
+        run(f"%measure -o -q -i {i} time.sleep(0.5)").value.times for i in (0.005, 0.2)
+    )
     assert len(often) > 3 * len(rarely)
 
 
 @pytest.mark.measured
 @linux
 def test_marks_what_stays_and_the_stack_are_shown(run):
-    cell = "data = bytearray(b'x') * size\nmark('taken')\nhalf = bytes(data[: size // 2])\nlen(half)"
+    cell = (
+        "data = bytearray(b'x') * size\nmark('taken')\nhalf = bytes(data[: size // 2])\nlen(half)"
+    )
     shown = run(f"%%measure --stack --warm\nfrom helpers.measure import mark\n{cell}")
     assert re.search("“taken” at 64.* MiB anonymous after .* at the end", shown.alt)
     assert ">“taken”<" in shown.html[1] and ">anonymous, at the end<" in shown.html[1]
-    assert re.search(r" at the peak.*:\n  Cell In\[5\], line 5\n    half = bytes.*\n(?!    half)", shown.printed)
+    assert re.search(
+        r" at the peak.*:\n  Cell In\[5\], line 5\n    half = bytes.*\n(?!    half)", shown.printed
+    )
     assert "That run's end: SIGABRT." in run("%measure -q --stack os.abort()").printed
-    assert [mark.name for mark in run("%measure -o -q -f taken taken(9)").value.marks] == ["taken", "taken ended"]
+    assert [mark.name for mark in run("%measure -o -q -f taken taken(9)").value.marks] == [
+        "taken",
+        "taken ended",
+    ]
     assert run("%measure -o -q import numpy").value.imported > MiB
     assert run("%measure -o -q --modules numpy import numpy").value.imported == 0
 
@@ -169,7 +241,11 @@ def test_a_run_that_is_stopped_or_dies_says_so_even_if_it_should_be_quiet(run):
     assert shown.error is None and "timed out" in shown.alt and shown.value.wall < 10
     assert "It didn't return: timed out; -t gives it more seconds" in shown.printed
     dead = run("%measure -q os.abort()")
-    assert dead.error is None and not dead.html and "It didn't return: ended by SIGABRT." in dead.printed
+    assert (
+        dead.error is None
+        and not dead.html
+        and "It didn't return: ended by SIGABRT." in dead.printed
+    )
 
 
 @each("magic", "refused")
@@ -178,9 +254,11 @@ def test_what_cannot_be_measured_is_refused_with_a_remedy(run, text: str, words:
     assert isinstance(error, UsageError) and words in str(error)
 
 
-# --- what is carried ------------------------------------------------------------------------------------------
+# --- what is carried ------------------------------------------------------------------------------
 @each("magic", "not_carried")
-def test_what_cannot_be_carried_is_named_with_who_uses_it(run, tmp_path: Path, made: str, code: str, words: str):
+def test_what_cannot_be_carried_is_named_with_who_uses_it(
+    run, tmp_path: Path, made: str, code: str, words: str
+):
     (tmp_path / "file.bin").write_bytes(b"x" * 100)
     error = run(made, f"%measure {code}").error
     assert isinstance(error, UsageError) and words in str(error)
@@ -201,9 +279,16 @@ def test_a_mapped_table_is_not_carried(run, tmp_path: Path):
     with pyarrow.ipc.new_file(str(tmp_path / "file.arrow"), table.schema) as file:
         file.write(table)
     code = "t = pyarrow.ipc.open_file(pyarrow.{}).read_all()"
-    mapped = run("import pyarrow", code.format("memory_map('file.arrow')"), "%measure t.num_rows").error
-    assert "`t`, a Table that the line uses" in str(mapped) and "it shows a mapped file" in str(mapped)
-    assert run("import pyarrow", code.format("OSFile('file.arrow')"), "%measure -q t.num_rows").value == 10_000
+    mapped = run(
+        "import pyarrow", code.format("memory_map('file.arrow')"), "%measure t.num_rows"
+    ).error
+    assert "`t`, a Table that the line uses" in str(mapped) and "it shows a mapped file" in str(
+        mapped
+    )
+    assert (
+        run("import pyarrow", code.format("OSFile('file.arrow')"), "%measure -q t.num_rows").value
+        == 10_000
+    )
 
 
 def test_a_name_that_the_cell_makes_itself_is_not_carried(run, tmp_path: Path):
@@ -212,7 +297,7 @@ def test_a_name_that_the_cell_makes_itself_is_not_carried(run, tmp_path: Path):
     assert run("book = open('file.bin', 'rb')", cell).value == 100
 
 
-# --- errors -------------------------------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 def test_an_error_stands_there_with_the_reader_s_own_lines_and_no_other(run):
     shown = run("def half(n):\n    return 1 / n", "%%measure --stack\n\nzero = 0\nhalf(zero)")
     assert isinstance(shown.error, Raised) and shown.alt.endswith("raised.")
@@ -230,7 +315,9 @@ def test_an_error_stands_there_with_the_reader_s_own_lines_and_no_other(run):
 
 def test_an_error_in_a_library_keeps_the_library_s_lines(run):
     trace = run("%measure __import__('json').loads('{')").printed
-    assert re.search(r'Cell In\[5\], line 1\n .*\n  File ".*json/__init__.py", line \d+, in loads\n', trace)
+    assert re.search(
+        r'Cell In\[5\], line 1\n .*\n  File ".*json/__init__.py", line \d+, in loads\n', trace
+    )
 
 
 @each("magic", "no_cell")
@@ -244,19 +331,27 @@ def test_a_name_that_the_cell_takes_for_its_own_is_explained(run):
     assert run(late, "%%measure\nlate()").printed.rstrip().endswith("not associated with a value")
 
 
-# --- the rest -----------------------------------------------------------------------------------------------
+# --- the rest -------------------------------------------------------------------------------------
 @pytest.mark.measured
 def test_interrupting_leaves_nothing_running(run, descendants: Callable):
     before = descendants()
     threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    shown = run("%%measure\nimport subprocess, sys\nsubprocess.run([sys.executable, '-c', 'while True: pass'])")
+    shown = run(
+        "%%measure\nimport subprocess, sys\nsubprocess.run([sys.executable, '-c', 'while True: "
+        "pass'])"
+    )
     assert isinstance(shown.error, KeyboardInterrupt)
-    assert shown.printed == "KeyboardInterrupt: the run was stopped, with everything that it had started\n"
+    assert (
+        shown.printed
+        == "KeyboardInterrupt: the run was stopped, with everything that it had started\n"
+    )
     assert shown.alt.endswith("interrupted.") and ">anonymous, peak<" in shown.html[1]
     assert descendants() <= before
 
 
-def test_on_a_machine_that_lacks_meters_it_shows_the_others_and_says_which(run, monkeypatch: pytest.MonkeyPatch):
+def test_on_a_machine_that_lacks_meters_it_shows_the_others_and_says_which(
+    run, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
     shown = run("%measure taken(size)")
     assert shown.value == 64 * MiB and "resident (kinds not measured here)" in shown.alt

@@ -1,5 +1,6 @@
-"""The promise of a whole file on disk, folders that vanish, and random files: their bytes, and which files they may
-replace."""
+"""The promise of a whole file on disk, folders that vanish, and random files: their bytes, and
+which files they may replace.
+"""
 
 import errno
 import hashlib
@@ -22,7 +23,9 @@ from helpers.make import dna, pieces, random_file, scratch, whole_file
 from helpers.units import MiB
 
 pytestmark = pytest.mark.usefixtures("own_folder")
-unix_only = pytest.mark.skipif(os.name == "nt", reason="signals, links, modes and file locks as Unix has them")
+unix_only = pytest.mark.skipif(
+    os.name == "nt", reason="signals, links, modes and file locks as Unix has them"
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -33,7 +36,7 @@ def identity(path: Path) -> tuple[int, int]:
     return path.stat().st_ino, path.stat().st_mtime_ns
 
 
-# --- whole files ------------------------------------------------------------------------------------------
+# --- whole files ----------------------------------------------------------------------------------
 def test_a_file_is_synced_before_the_rename_and_its_folder_after(tmp_path, monkeypatch):
     events, fsync, replace = [], os.fsync, os.replace
 
@@ -77,14 +80,20 @@ def test_links_and_permissions_stay(tmp_path):
     for mode in (0o600, 0o640, 0o444):
         (tmp_path / "a").chmod(mode)
         write_whole(tmp_path / "link", b"\0\1")
-        assert (tmp_path / "a").read_bytes() == b"\0\1" and stat.S_IMODE((tmp_path / "a").stat().st_mode) == mode
+        assert (tmp_path / "a").read_bytes() == b"\0\1" and stat.S_IMODE(
+            (tmp_path / "a").stat().st_mode
+        ) == mode
 
 
 @unix_only
 def test_what_cannot_be_a_file_is_refused_and_stays(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")
-    for name, words in (("pipe", "device or a pipe"), ("link", "device or a pipe"), ("", "this is a folder")):
+    for name, words in (
+        ("pipe", "device or a pipe"),
+        ("link", "device or a pipe"),
+        ("", "this is a folder"),
+    ):
         with pytest.raises(OSError, match=words):
             write_whole(tmp_path / name, "new")
     with pytest.raises(FileNotFoundError, match="no such folder") as caught:
@@ -111,7 +120,9 @@ def test_names_as_long_and_as_odd_as_a_file_system_takes(tmp_path: Path, name: s
 def test_too_little_room_is_found_out_before(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("old")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 8, 1))
-    with pytest.raises(OSError, match=r"only when the new one is complete.* needs 3 B .*make room") as caught:
+    with pytest.raises(
+        OSError, match=r"only when the new one is complete.* needs 3 B .*make room"
+    ) as caught:
         write_whole(tmp_path / "file", "new")
     assert caught.value.errno == errno.ENOSPC and caught.value.filename == str(tmp_path)
     assert (tmp_path / "file").read_text() == "old" and names(tmp_path) == ["file"]
@@ -127,7 +138,9 @@ def test_a_disk_that_is_full_in_the_middle_leaves_the_old_file(tmp_path: Path):
         "except OSError as error: print(error.errno)\n"
     )
     old = random_file(tmp_path / "a", 10).read_bytes()
-    run = subprocess.run([sys.executable, "-c", code, tmp_path / "a"], capture_output=True, text=True, timeout=60)
+    run = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "a"], capture_output=True, text=True, timeout=60
+    )
     assert run.stdout.strip() == str(errno.EFBIG), run.stderr
     assert names(tmp_path) == ["a"] and (tmp_path / "a").read_bytes() == old
 
@@ -136,13 +149,17 @@ def test_a_disk_that_is_full_in_the_middle_leaves_the_old_file(tmp_path: Path):
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_what_a_process_leaves_goes_at_once_or_if_it_was_killed_with_the_next(tmp_path, sent):
     code = "import sys; from helpers.make import random_file; random_file(sys.argv[1], '1 GiB')"
-    process = subprocess.Popen([sys.executable, "-c", code, tmp_path / "a"], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path / "a"], stderr=subprocess.PIPE, text=True
+    )
     assert until(lambda: process.poll() is not None or any(tmp_path.rglob("new")), 60)
     process.send_signal(sent)
     process.communicate(timeout=60)
     assert process.returncode == -sent and len(names(tmp_path)) == (sent == signal.SIGKILL)
     write_whole(tmp_path / "b", "")
-    assert len(names(tmp_path)) == 1 + (sent == signal.SIGKILL), "another file's leavings may be in use"
+    assert len(names(tmp_path)) == 1 + (sent == signal.SIGKILL), (
+        "another file's leavings may be in use"
+    )
     write_whole(tmp_path / "a", "")
     assert names(tmp_path) == ["a", "b"]
 
@@ -182,17 +199,22 @@ def test_what_only_looks_abandoned_stays(tmp_path):
     assert names(tmp_path) == [".a-01234567.partial", ".a-notes", "a"]
 
 
-# --- folders that vanish ----------------------------------------------------------------------------------
-SCRATCH = "from helpers.make import scratch; import sys; p = scratch('copy.bin'); p.touch(); print(p, flush=True)"
+# --- folders that vanish --------------------------------------------------------------------------
+SCRATCH = (
+    "from helpers.make import scratch; import sys; p = scratch('copy.bin'); p.touch(); print(p,"
+    " flush=True)"
+)
 ROOM = (
-    "from helpers.folders import room; import sys\n"
-    "with room('check') as folder:\n    (folder / 'big').touch(); print(folder / 'big', flush=True); sys.stdin.read()"
+    "from helpers.folders import room; import sys\nwith room('check') as folder:\n    (folder / "
+    "'big').touch(); print(folder / 'big', flush=True); sys.stdin.read()"
 )
 
 
 def other_process(code: str) -> Path:
     """The path that another process prints, which then ends."""
-    run = subprocess.run([sys.executable, "-c", code], input="", capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], input="", capture_output=True, text=True, check=True
+    )
     return Path(run.stdout.strip())
 
 
@@ -207,7 +229,9 @@ def test_scratch_is_each_process_s_own_and_goes_with_it():
 @pytest.mark.parametrize("code", [SCRATCH, ROOM])
 def test_the_folder_of_a_killed_process_goes_with_the_next_and_that_of_a_live_one_stays(code: str):
     command = [sys.executable, "-c", f"{code}; sys.stdin.read()"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         path = Path(process.stdout.readline().strip())
         other = other_process(code)
         assert path.exists() and not other.parent.exists()
@@ -230,16 +254,21 @@ def test_a_room_goes_whatever_was_made_in_it():
 
 @unix_only
 def test_scratch_works_where_a_file_system_has_no_locks():
-    refuse = "import fcntl\ndef refuse(*_): raise OSError(9, 'no locks here')\nfcntl.flock = refuse\n"
+    refuse = (
+        "import fcntl\ndef refuse(*_): raise OSError(9, 'no locks here')\nfcntl.flock = refuse\n"
+    )
     assert other_process(refuse + SCRATCH).name == "copy.bin"
 
 
-# --- random files -----------------------------------------------------------------------------------------
+# --- random files ---------------------------------------------------------------------------------
 def test_bytes_never_change(tmp_path):
     """A golden digest: the same on any system, numpy and Python."""
     digest = hashlib.sha256(random_file(tmp_path / "a", MiB + 13).read_bytes()).hexdigest()
     assert digest == "fdeda9675638725e1d482b4ddf29bee16a42a97004e5c789d79e8c1f950642b3"
-    assert random_file(tmp_path / "b", 8, seed=1).read_bytes() != random_file(tmp_path / "c", 8).read_bytes()
+    assert (
+        random_file(tmp_path / "b", 8, seed=1).read_bytes()
+        != random_file(tmp_path / "c", 8).read_bytes()
+    )
 
 
 @pytest.mark.parametrize("make", [random_file, dna])
@@ -249,7 +278,9 @@ def test_a_shorter_file_is_the_start_of_a_longer_one(tmp_path, make, size):
     assert make(tmp_path / "a", size).read_bytes() == longer[:size]
 
 
-def test_a_bare_name_lies_in_the_generated_folder_and_a_path_is_taken_as_it_is(monkeypatch, tmp_path):
+def test_a_bare_name_lies_in_the_generated_folder_and_a_path_is_taken_as_it_is(
+    monkeypatch, tmp_path
+):
     monkeypatch.chdir(tmp_path)
     for path in ("weights.bin", Path("weights.bin")):
         assert random_file(path, "1.5 KiB") == generated() / "weights.bin"

@@ -1,4 +1,6 @@
-"""helpers.make: tensors, damaged files, records, DNA: the right bytes, always the same, and nobody's file is lost."""
+"""helpers.make: tensors, damaged files, records, DNA: the right bytes, always the same, and
+nobody's file is lost.
+"""
 
 import hashlib
 import json
@@ -25,8 +27,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("own_folder")]
 
 MAKERS = {
     "tensors": lambda path, seed=0: tensor_file(path, size="3 MiB", layers=2, seed=seed),
-    "misaligned": lambda path, seed=0: tensor_file(path, size="3 MiB", layers=2, seed=seed, misaligned=True),
-    **{kind: lambda path, seed=0, kind=kind: records(path, 1500, kind, seed, escaped=0.2) for kind in KINDS},
+    "misaligned": lambda path, seed=0: tensor_file(
+        path, size="3 MiB", layers=2, seed=seed, misaligned=True
+    ),
+    **{
+        kind: lambda path, seed=0, kind=kind: records(path, 1500, kind, seed, escaped=0.2)
+        for kind in KINDS
+    },
     "dna": lambda path, seed=0: dna(path, "2500 KiB", seed),
 }
 
@@ -43,7 +50,10 @@ def test_bytes_never_change_and_a_bare_name_lies_in_the_generated_folder(maker):
     }
     path = MAKERS[maker]("a")
     before = identity(path)
-    assert path == generated() / "a" and hashlib.sha256(path.read_bytes()).hexdigest()[:16] == golden[maker]
+    assert (
+        path == generated() / "a"
+        and hashlib.sha256(path.read_bytes()).hexdigest()[:16] == golden[maker]
+    )
     assert identity(MAKERS[maker]("a")) == before, "the same file is left as it is"
 
 
@@ -51,20 +61,32 @@ def test_a_file_that_could_be_somebody_s_is_not_replaced(tmp_path):
     """Another seed's tensors have the same header: they could be trained weights."""
     make = MAKERS["tensors"]
     ours = make(tmp_path / "a").read_bytes()
-    for spoilt in (ours[:0], ours[:1], ours[:-1], ours + b"x", ours[:-9] + bytes([ours[-9] ^ 1]) + ours[-8:]):
+    for spoilt in (
+        ours[:0],
+        ours[:1],
+        ours[:-1],
+        ours + b"x",
+        ours[:-9] + bytes([ours[-9] ^ 1]) + ours[-8:],
+    ):
         (tmp_path / "a").write_bytes(spoilt)
         assert make(tmp_path / "a").read_bytes() == ours
     other = make(tmp_path / "other", seed=1).read_bytes()
     for content in (other, b"four years of my life", other[:-9]):
         (tmp_path / "a").write_bytes(content)
-        with pytest.raises(FileExistsError, match=r"\(seed=0\) didn't make.*choose another name") as caught:
+        with pytest.raises(
+            FileExistsError, match=r"\(seed=0\) didn't make.*choose another name"
+        ) as caught:
             make(tmp_path / "a")
-        assert (tmp_path / "a").read_bytes() == content and caught.value.filename == str(tmp_path / "a")
+        assert (tmp_path / "a").read_bytes() == content and caught.value.filename == str(
+            tmp_path / "a"
+        )
     make("a", seed=1)
     assert make("a").read_bytes() == ours, "in the generated folder, it is"
 
 
-@pytest.mark.parametrize("make", [lambda path: dna(path, 1), lambda path: dna(path, 0), lambda path: records(path, 0)])
+@pytest.mark.parametrize(
+    "make", [lambda path: dna(path, 1), lambda path: dna(path, 0), lambda path: records(path, 0)]
+)
 def test_a_file_of_few_bytes_claims_nobody_s(tmp_path, make):
     (tmp_path / "a").write_bytes(make(tmp_path / "a").read_bytes() + b"ATTACA, my thesis")
     with pytest.raises(FileExistsError):
@@ -72,7 +94,9 @@ def test_a_file_of_few_bytes_claims_nobody_s(tmp_path, make):
 
 
 def test_memory_does_not_grow_with_the_file():
-    """In a process of its own, because tracemalloc counts every thread, no matter what started it."""
+    """In a process of its own, because tracemalloc counts every thread, no matter what
+    started it.
+    """
 
     def peaks():
         import tracemalloc
@@ -81,7 +105,11 @@ def test_memory_does_not_grow_with_the_file():
 
         dna("warm-up", 2**20)
         found = {}
-        made = [(dna, "b", "32 MiB"), (records, "c", 40_000, "binary"), (random_file, "d", "64 MiB")]
+        made = [
+            (dna, "b", "32 MiB"),
+            (records, "c", 40_000, "binary"),
+            (random_file, "d", "64 MiB"),
+        ]
         for make, *args in [(sharded_model, "a", "64 MiB"), *made]:
             for doing in ("writing", "checking"):
                 tracemalloc.start()
@@ -142,7 +170,9 @@ def test_a_model_fills_its_size_and_is_what_the_reference_writer_would_write(tmp
     for size, layers in ((3 * MiB, 11), (100 * KiB, 1), (8, 1)):
         path = tensor_file(tmp_path / f"{size}", size=size, layers=layers)
         found = read(path)
-        assert found.keys() == {f"layers.{i}.{part}" for i in range(layers) for part in ("weight", "bias")}
+        assert found.keys() == {
+            f"layers.{i}.{part}" for i in range(layers) for part in ("weight", "bias")
+        }
         n = len(found["layers.0.bias"])
         assert {array.shape for array in found.values()} == {(n, n), (n,)}
         assert layers * (n * n + n) * 4 <= size < layers * ((n + 1) ** 2 + n + 1) * 4
@@ -150,11 +180,15 @@ def test_a_model_fills_its_size_and_is_what_the_reference_writer_would_write(tmp
 
 
 def test_values_are_small_spread_and_no_nan(tmp_path):
-    path = tensor_file(tmp_path / "a", {word: (word, (4, 1000)) for word in ("F32", "F16", "I8", "U64")})
+    path = tensor_file(
+        tmp_path / "a", {word: (word, (4, 1000)) for word in ("F32", "F16", "I8", "U64")}
+    )
     for word, values in read(path).items():
         assert len(np.unique(values)) > (1000 if word != "I8" else 255)
         if word.startswith("F"):
-            assert np.abs(values).max() <= 0.0501 and abs(values.mean()) < 0.005 < values.std() < 0.05
+            assert (
+                np.abs(values).max() <= 0.0501 and abs(values.mean()) < 0.005 < values.std() < 0.05
+            )
 
 
 @pytest.mark.parametrize("misaligned", [False, True])
@@ -164,11 +198,16 @@ def test_every_dtype_is_legal_and_lies_where_it_should_or_does_not(tmp_path, mis
     header = read_header(path.read_bytes())
     assert {name: (entry.dtype, entry.shape) for name, entry in header.entries.items()} == ALL
     assert header.size % 8 == misaligned
-    assert misaligned or path.read_bytes() == pytest.importorskip("safetensors.numpy").save(read(path))
+    assert misaligned or path.read_bytes() == pytest.importorskip("safetensors.numpy").save(
+        read(path)
+    )
     for entry in header.entries.values():
         if BITS[entry.dtype] >= 16:
             assert (entry.begin % (BITS[entry.dtype] // 8) == 0) is not misaligned
-    good, odd = (read(tensor_file(tmp_path / f"{m}", size="1 MiB", misaligned=m)) for m in (False, misaligned))
+    good, odd = (
+        read(tensor_file(tmp_path / f"{m}", size="1 MiB", misaligned=m))
+        for m in (False, misaligned)
+    )
     assert all(np.array_equal(good[name], odd[name]) for name in good | odd)
 
 
@@ -178,14 +217,21 @@ def test_every_dtype_is_legal_and_lies_where_it_should_or_does_not(tmp_path, mis
 def test_shards_hold_the_model_and_the_index_says_where(tmp_path):
     path = sharded_model(tmp_path / "m", "4 MiB", shards=3, layers=11, seed=3)
     files = [f"model-0000{i}-of-00003.safetensors" for i in (1, 2, 3)]
-    assert path == tmp_path / "m" / "model.safetensors.index.json" and names(path.parent) == [*files, path.name]
+    assert path == tmp_path / "m" / "model.safetensors.index.json" and names(path.parent) == [
+        *files,
+        path.name,
+    ]
     index = json.loads(path.read_text())
     parts = {name: read(path.parent / name) for name in files}
     assert index["weight_map"] == {tensor: name for name, part in parts.items() for tensor in part}
-    assert index["metadata"] == {"total_size": sum(array.nbytes for part in parts.values() for array in part.values())}
+    assert index["metadata"] == {
+        "total_size": sum(array.nbytes for part in parts.values() for array in part.values())
+    }
     one = read(tensor_file(tmp_path / "one", size="4 MiB", layers=11, seed=3))
     together = {name: array for part in parts.values() for name, array in part.items()}
-    assert together.keys() == one.keys() and all(np.array_equal(together[name], one[name]) for name in one)
+    assert together.keys() == one.keys() and all(
+        np.array_equal(together[name], one[name]) for name in one
+    )
     layers = [{int(tensor.split(".")[1]) for tensor in part} for part in parts.values()]
     assert [sorted(each) for each in layers] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10]]
 
@@ -204,7 +250,10 @@ def test_a_right_shard_is_left_and_a_damaged_one_is_made_again():
 def test_shards_of_another_count_go_where_all_is_generated(tmp_path):
     sharded_model("m", "1 MiB", shards=4)
     index = sharded_model("m", "1 MiB", shards=2)
-    assert names(index.parent) == [*(f"model-0000{i}-of-00002.safetensors" for i in (1, 2)), index.name]
+    assert names(index.parent) == [
+        *(f"model-0000{i}-of-00002.safetensors" for i in (1, 2)),
+        index.name,
+    ]
     sharded_model(tmp_path / "m", "1 MiB", shards=4)
     with pytest.raises(FileExistsError):  # the index belongs to the other model
         sharded_model(tmp_path / "m", "1 MiB", shards=2)
@@ -259,15 +308,22 @@ def parsed(path: Path) -> list[tuple]:
     msgspec = pytest.importorskip("msgspec")
     fields = [("id", int), ("name", str), ("lat", float), ("lon", float), ("payload", bytes)]
     struct = msgspec.defstruct("Record", fields, forbid_unknown_fields=True)
-    return [msgspec.structs.astuple(each) for each in msgspec.json.decode(path.read_bytes(), type=list[struct])]
+    return [
+        msgspec.structs.astuple(each)
+        for each in msgspec.json.decode(path.read_bytes(), type=list[struct])
+    ]
 
 
-@pytest.mark.parametrize(("count", "payload", "escaped"), [(0, 0, 0), (1, "1 KiB", 1), (1024, 3, 0.5), (2500, 0, 0.1)])
+@pytest.mark.parametrize(
+    ("count", "payload", "escaped"), [(0, 0, 0), (1, "1 KiB", 1), (1024, 3, 0.5), (2500, 0, 0.1)]
+)
 def test_the_same_records_in_each_kind(tmp_path, count, payload, escaped):
     how = {"seed": 5, "escaped": escaped, "payload": payload}
     paths = {kind: records(tmp_path / kind, count, kind, **how) for kind in KINDS}
     binary = np.frombuffer(paths["binary"].read_bytes(), record(payload))
-    expected = [(r["id"], r["name"].decode(), r["lat"], r["lon"], r["payload"].tobytes()) for r in binary]
+    expected = [
+        (r["id"], r["name"].decode(), r["lat"], r["lon"], r["payload"].tobytes()) for r in binary
+    ]
     assert len(expected) == count and parsed(paths["json"]) == expected
     assert [r[0] for r in expected] == list(range(count))
     assert all(4 <= len(r[1]) <= 24 and abs(r[2]) <= 90 and abs(r[3]) <= 180 for r in expected)
@@ -284,11 +340,16 @@ def test_records_depend_on_their_number_and_the_seed_only(tmp_path, kind):
 
 @pytest.mark.parametrize("escaped", [0.0, 0.25, 1.0])
 def test_the_part_that_must_be_escaped(tmp_path, escaped):
-    plain, other = (records(tmp_path / f"{e}", 8000, "binary", escaped=e, payload=0) for e in (-0.0, escaped or 1e-9))
+    plain, other = (
+        records(tmp_path / f"{e}", 8000, "binary", escaped=e, payload=0)
+        for e in (-0.0, escaped or 1e-9)
+    )
     before, after = (np.fromfile(path, record(0)) for path in (plain, other))
     odd = [bool(re.search(rb'["\\\n]', name)) for name in after["name"].tolist()]
     assert abs(np.mean(odd) - escaped) < 0.03 and (escaped in odd or 0 < escaped < 1)
-    assert [re.sub(rb'["\\\n]', b" ", name) for name in after["name"].tolist()] == before["name"].tolist()
+    assert [re.sub(rb'["\\\n]', b" ", name) for name in after["name"].tolist()] == before[
+        "name"
+    ].tolist()
     assert all(np.array_equal(before[field], after[field]) for field in ("id", "lat", "lon"))
     if escaped:
         assert {char for name in after["name"].tolist() for char in name} >= set(b'"\\\n')

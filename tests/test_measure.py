@@ -25,13 +25,25 @@ import pytest
 from serving import until
 from tables import each_of
 
-from helpers.measure import Comparison, Recording, abilities, compare, measure, page_cache, process, sampler, together
+from helpers.measure import (
+    Comparison,
+    Recording,
+    abilities,
+    compare,
+    measure,
+    page_cache,
+    process,
+    sampler,
+    together,
+)
 from helpers.measure.parcel import packed, unpacked
 from helpers.units import MiB
 
 SIZE = 64 * MiB
 PAGE = mmap.PAGESIZE
-linux = pytest.mark.skipif(sys.platform != "linux", reason="kinds of memory are read from /proc, Linux only")
+linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="kinds of memory are read from /proc, Linux only"
+)
 
 
 def touch(memory, size: int) -> None:
@@ -66,7 +78,7 @@ def hold(samples=2):
         time.sleep(0.01)
 
 
-# --- ground truth ------------------------------------------------------------------------------------------
+# --- ground truth ---------------------------------------------------------------------------------
 def anonymous(path, flags=mmap.MAP_PRIVATE):
     with mmap.mmap(-1, SIZE, flags | mmap.MAP_ANONYMOUS) as memory:
         for at in range(0, SIZE, PAGE):
@@ -131,7 +143,11 @@ def test_a_run_whose_peak_was_missed_is_done_again():
 
     def tries(call, *functions):
         made = []
-        runs = call({function.__name__: function for function in functions}, before=lambda: made.append(1), interval=5)
+        runs = call(
+            {function.__name__: function for function in functions},
+            before=lambda: made.append(1),
+            interval=5,
+        )
         return len(made), [run.missed > 0 for run in runs.values()]
 
     assert tries(compare, flash) == tries(together, flash) == (3, [True])
@@ -145,7 +161,7 @@ def test_growth_does_not_count_what_was_there_before():
     assert measure(lambda: carried[0]).peak.resident < 2 * MiB
 
 
-# --- counters ----------------------------------------------------------------------------------------------
+# --- counters -------------------------------------------------------------------------------------
 @linux
 def test_calls_and_bytes_are_counted_exactly(file):
     def chunks():
@@ -155,7 +171,10 @@ def test_calls_and_bytes_are_counted_exactly(file):
                 pass
 
     io = measure(chunks).io
-    assert (io.read_calls, io.read_bytes) == (SIZE // MiB + 1, SIZE)  # one more, to see the end of the file
+    assert (io.read_calls, io.read_bytes) == (
+        SIZE // MiB + 1,
+        SIZE,
+    )  # one more, to see the end of the file
     assert (io.write_calls, io.write_bytes) == (0, 0)
     assert measure(lambda: None).io.read_calls == 0
 
@@ -200,7 +219,7 @@ def test_the_heap_peak_comes_from_a_run_of_its_own(tmp_path):
     assert 4 * MiB <= twice.heap_left < 5 * MiB and "a run of its own" in twice._repr_html_()
 
 
-# --- how a run ends ----------------------------------------------------------------------------------------
+# --- how a run ends -------------------------------------------------------------------------------
 def raising():
     raise KeyError("no such tensor")
 
@@ -224,7 +243,9 @@ def memory_bomb():
 def test_an_exception_is_a_result():
     run = measure(raising)
     assert run.ended == "raised" and "KeyError: 'no such tensor'" in run.error
-    assert "in raising" in run.error and "child.py" not in run.error and "raised KeyError" in repr(run)
+    assert (
+        "in raising" in run.error and "child.py" not in run.error and "raised KeyError" in repr(run)
+    )
 
 
 @linux
@@ -303,11 +324,19 @@ class Unreadable:
 
 @pytest.mark.parametrize(
     ("function", "reason"),
-    [(lambda: mmap.mmap(-1, PAGE), "cannot leave its process"), (Unreadable, "cannot be rebuilt here")],
+    [
+        (lambda: mmap.mmap(-1, PAGE), "cannot leave its process"),
+        (Unreadable, "cannot be rebuilt here"),
+    ],
 )
 def test_a_result_that_does_not_come_back_costs_no_measurement(function, reason):
     run = measure(function, objects=True)
-    assert run.ended == "returned" and run.value is None and reason in run.error and run.wall is not None
+    assert (
+        run.ended == "returned"
+        and run.value is None
+        and reason in run.error
+        and run.wall is not None
+    )
 
 
 @pytest.mark.measured
@@ -336,7 +365,9 @@ def test_sending_a_result_back_is_not_measured():
 @pytest.mark.measured
 def test_what_is_returned_is_still_there_in_the_last_sample():
     run = measure(lambda: np.full(16 * MiB // 8, 1.0))
-    assert run.resident[-1] == pytest.approx(16 * MiB, abs=MiB) and run.times[-1] == pytest.approx(run.wall, abs=1e-5)
+    assert run.resident[-1] == pytest.approx(16 * MiB, abs=MiB) and run.times[-1] == pytest.approx(
+        run.wall, abs=1e-5
+    )
 
 
 def test_a_traced_run_that_fails_gives_no_heap_peak(tmp_path, capsys):
@@ -362,7 +393,7 @@ def test_a_function_that_asks_is_answered_by_an_empty_input():
     assert measure(lambda: sys.stdin.close()).ended == "returned"
 
 
-# --- nothing is left running -------------------------------------------------------------------------------
+# --- nothing is left running ----------------------------------------------------------------------
 @pytest.mark.measured
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT to oneself")
 def test_interrupting_the_caller_ends_the_child(descendants):
@@ -380,7 +411,11 @@ def test_no_descriptor_thread_or_process_is_left(descendants):
     for function in (abs, raising, os._exit):
         measure(function, *([1] if function is not raising else []))
     measure(forever, timeout=0.1)
-    assert (here.num_fds() if os.name == "posix" else 0, threading.active_count(), descendants()) == before
+    assert (
+        here.num_fds() if os.name == "posix" else 0,
+        threading.active_count(),
+        descendants(),
+    ) == before
 
 
 @pytest.mark.measured
@@ -397,9 +432,12 @@ def test_the_process_that_was_called_answers_and_not_its_fork():
     assert time.monotonic() - began < 4
 
 
-# --- errors people will make -------------------------------------------------------------------------------
+# --- errors people will make ----------------------------------------------------------------------
 def test_something_that_cannot_travel():
-    with mmap.mmap(-1, PAGE) as memory, pytest.raises(TypeError, match="Open files, mappings and locks inside"):
+    with (
+        mmap.mmap(-1, PAGE) as memory,
+        pytest.raises(TypeError, match="Open files, mappings and locks inside"),
+    ):
         measure(lambda: memory[0])
 
 
@@ -422,7 +460,11 @@ def test_a_function_whose_module_is_not_there(tmp_path, monkeypatch):
     (ValueError, "repeat=0", lambda: compare({"a": abs}, 1, repeat=0)),
     (ValueError, "below what this machine can do", lambda: measure(abs, 1, interval=1e-7)),
     (ValueError, "timeout is in seconds, more than 0", lambda: measure(abs, 1, timeout=0)),
-    (ValueError, "timeout is in seconds, more than 0", lambda: measure(abs, 1, timeout=float("nan"))),
+    (
+        ValueError,
+        "timeout is in seconds, more than 0",
+        lambda: measure(abs, 1, timeout=float("nan")),
+    ),
     (ValueError, "'8 MB' isn't a size", lambda: measure(abs, 1, memory_limit="8 MB")),
 )
 def test_wrong_calls_are_named(error, words, wrong):
@@ -436,10 +478,12 @@ def test_a_machine_that_is_slow_for_a_moment_is_asked_again(monkeypatch):
     assert measure(abs, -1).value == 1 and not list(costs)
 
 
-# --- nothing is left, whatever it does ----------------------------------------------------------------------
+# --- nothing is left, whatever it does ------------------------------------------------------------
 @pytest.fixture
 def trace(tmp_path):
-    """A pipe for the function to open. It reads as x; then as None while any process that opened it is left."""
+    """A pipe for the function to open. It reads as x; then as None while any process that opened it
+    is left.
+    """
     path = tmp_path / "pipe"
     os.mkfifo(path)
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
@@ -482,7 +526,9 @@ def hides_behind_two(path):
 
 
 @linux
-@pytest.mark.parametrize("function", [starts_a_session, crashes, forks_and_exits_for_ever, hides_behind_two])
+@pytest.mark.parametrize(
+    "function", [starts_a_session, crashes, forks_and_exits_for_ever, hides_behind_two]
+)
 def test_no_process_outlives_its_case(function, trace):
     path, pipe = trace
     assert measure(function, path).ended == ("SIGSEGV" if function is crashes else "returned")
@@ -492,10 +538,10 @@ def test_no_process_outlives_its_case(function, trace):
 @linux
 def test_no_process_outlives_the_caller(trace):
     code = (
-        "import sys, time; sys.path.insert(0, sys.argv[1]); import test_measure\n"
-        "from helpers.measure import measure\n"
-        "def both(path): test_measure.forks_and_exits_for_ever(path); open(path + '.ready', 'x'); time.sleep(600)\n"
-        "measure(both, sys.argv[2], timeout=600)"
+        "import sys, time; sys.path.insert(0, sys.argv[1]); import test_measure\nfrom "
+        "helpers.measure import measure\ndef both(path): "
+        "test_measure.forks_and_exits_for_ever(path); open(path + '.ready', 'x'); "
+        "time.sleep(600)\nmeasure(both, sys.argv[2], timeout=600)"
     )
     path, pipe = trace
     caller = subprocess.Popen([sys.executable, "-c", code, Path(__file__).parent, path])
@@ -523,7 +569,7 @@ def test_measuring_in_a_folder_that_has_been_deleted(tmp_path, monkeypatch):
     assert measure(abs, -7).value == 7
 
 
-# --- counted: what it starts, and what it does later ---------------------------------------------------------
+# --- counted: what it starts, and what it does later ----------------------------------------------
 def fills(size):
     block = bytearray(b"x") * size
     hold()
@@ -570,7 +616,9 @@ def test_pages_shared_with_a_fork_count_once():
 
 @pytest.mark.measured
 @linux
-@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may look into every process")
+@pytest.mark.skipif(
+    os.name == "posix" and os.geteuid() == 0, reason="root may look into every process"
+)
 def test_memory_that_nobody_may_look_into_counts_and_is_said():
     def hides():
         if (pid := os.fork()) == 0:
@@ -614,7 +662,9 @@ def test_a_memfd_is_shared_memory(mapped):
 @pytest.mark.measured
 @linux
 def test_shared_memory_of_others_does_not_count():
-    """The machine's shared memory grows meanwhile, and this process has room for it, but hasn't used it."""
+    """The machine's shared memory grows meanwhile, and this process has room for it, but hasn't
+    used it.
+    """
 
     def waits():
         kept = mmap.mmap(-1, 2 * MiB)
@@ -663,7 +713,7 @@ def test_the_caller_has_a_clock_of_its_own():
         assert np.all(np.diff(run.times) >= 0) and 0 <= run.times[0] <= run.times[-1] <= run.wall
 
 
-# --- what it may spoil --------------------------------------------------------------------------------------
+# --- what it may spoil ----------------------------------------------------------------------------
 def fills_the_table_of_descriptors():
     with contextlib.suppress(OSError):
         while True:
@@ -733,11 +783,31 @@ def test_who_prints_for_ever_is_stopped(capsys):
         assert run.ended == "printed too much" and out.startswith("firstx") and len(out) < 200_000
 
 
-# --- what comes back ---------------------------------------------------------------------------------------
+# --- what comes back ------------------------------------------------------------------------------
 PLAIN = [
-    None, True, 0, -1, -128, 255, 10**400, -(2**63), 1.5, float("inf"), -0.0, 1j, "", "größer ✓", "\ud800", b"", b"\0",
-    [], (), {}, [1, (2, [3])], {"a": {1: 2}, None: 3, (1, "b"): [4], 2.5: 5, b"c": 6, True: 7},
-]  # fmt: skip
+    None,
+    True,
+    0,
+    -1,
+    -128,
+    255,
+    10**400,
+    -(2**63),
+    1.5,
+    float("inf"),
+    -0.0,
+    1j,
+    "",
+    "größer ✓",
+    "\ud800",
+    b"",
+    b"\0",
+    [],
+    (),
+    {},
+    [1, (2, [3])],
+    {"a": {1: 2}, None: 3, (1, "b"): [4], 2.5: 5, b"c": 6, True: 7},
+]
 ARRAYS = [
     np.arange(6, dtype="i2").reshape(2, 3),
     np.arange(6).reshape(2, 3).T,
@@ -790,7 +860,11 @@ def test_a_result_has_no_end_that_the_caller_pays_for():
     assert "deep" in measure(nested, 200).error
     assert "1,048,576 values" in measure(lambda: [None] * 2_000_000).error
     wide = measure(lambda: np.broadcast_to(np.zeros(1), 250_000_000), memory_limit="100 MiB")
-    assert "larger than 16 MiB" in wide.error and wide.ended == "returned" and wide.resident.max() < 16 * MiB
+    assert (
+        "larger than 16 MiB" in wide.error
+        and wide.ended == "returned"
+        and wide.resident.max() < 16 * MiB
+    )
 
 
 def test_damaged_parcels_are_refused_or_are_plain_data():
@@ -801,7 +875,11 @@ def test_damaged_parcels_are_refused_or_are_plain_data():
         for at in random.integers(0, len(whole), random.integers(1, 4)):
             damaged[at] = random.integers(0, 256)
         try:
-            assert type(unpacked(bytes(damaged[: random.integers(1, len(whole) + 1)]))) in {dict, type(None), bool}
+            assert type(unpacked(bytes(damaged[: random.integers(1, len(whole) + 1)]))) in {
+                dict,
+                type(None),
+                bool,
+            }
         except ValueError:
             continue
 
@@ -811,15 +889,33 @@ def test_an_array_must_fill_its_shape():
         return b"a" + packed(dtype) + packed(shape) + len(data).to_bytes(8, "little") + data
 
     assert unpacked(array("<u2", (2,), b"abcd")).shape == (2,)
-    for wrong in (array("<u2", (2**62, 4), b""), array("<u2", (-1, -2), b"abcd"), array("|S0", (-1,), b""),
-                  array("O", (1,), bytes(8)), array("|S0", (2**40,), b""), array("<u2", (3,), b"abcd"),
-                  array("<u2", (2.0,), b"abcd"), array([("x", "u1")] * 1000, (1,), bytes(1000))):  # fmt: skip
+    for wrong in (
+        array("<u2", (2**62, 4), b""),
+        array("<u2", (-1, -2), b"abcd"),
+        array("|S0", (-1,), b""),
+        array("O", (1,), bytes(8)),
+        array("|S0", (2**40,), b""),
+        array("<u2", (3,), b"abcd"),
+        array("<u2", (2.0,), b"abcd"),
+        array([("x", "u1")] * 1000, (1,), bytes(1000)),
+    ):
         with pytest.raises(ValueError, match="no array of"):
             unpacked(wrong)
 
 
-@pytest.mark.parametrize("data", [b"", b"x", b"NN", b"i\xff" + bytes(7), b"l" + b"\xff" * 8, b"l\1" + bytes(7),
-                                  b"s\1" + bytes(7) + b"\xff", b"l\1\0\0\0\0\0\0\0" * 5000 + b"N"])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"x",
+        b"NN",
+        b"i\xff" + bytes(7),
+        b"l" + b"\xff" * 8,
+        b"l\1" + bytes(7),
+        b"s\1" + bytes(7) + b"\xff",
+        b"l\1\0\0\0\0\0\0\0" * 5000 + b"N",
+    ],
+)
 def test_what_was_not_packed_is_refused(data):
     with pytest.raises(ValueError, match=r"not packed plain data|after the end"):
         unpacked(data)
@@ -827,7 +923,9 @@ def test_what_was_not_packed_is_refused(data):
 
 @pytest.mark.measured
 def test_keys_that_collide_are_refused_at_once():
-    keys = {step * (2**61 - 1): None for step in range(1000)} | dict.fromkeys(range(1, 2000))  # 1000 have the hash 0
+    keys = {step * (2**61 - 1): None for step in range(1000)} | dict.fromkeys(
+        range(1, 2000)
+    )  # 1000 have the hash 0
     began = time.process_time()
     with pytest.raises(ValueError, match="the same hash"):
         unpacked(bytes(packed(keys)))
@@ -862,13 +960,19 @@ def test_an_error_without_end_is_shortened():
     assert "lines left out" in lines and lines.endswith("999999") and len(lines) < 10_000
 
 
-# --- Recording and Comparison ------------------------------------------------------------------------------
+# --- Recording and Comparison ---------------------------------------------------------------------
 def test_recordings_and_comparisons_survive_json():
     run = measure(lambda: {"answer": 42}, heap=True)
     again = Recording.from_json(json.loads(json.dumps(run.to_json())))
-    assert again.to_json() == run.to_json() and again.value == {"answer": 42} and again.times.dtype == np.float64
+    assert (
+        again.to_json() == run.to_json()
+        and again.value == {"answer": 42}
+        and again.times.dtype == np.float64
+    )
     path = measure(Path, "somewhere", objects=True)
-    assert "somewhere" in Recording.from_json(path.to_json()).value, "JSON holds no Path: it's kept as its repr"
+    assert "somewhere" in Recording.from_json(path.to_json()).value, (
+        "JSON holds no Path: it's kept as its repr"
+    )
     old = run.to_json()
     del old["virtual_peak"]
     assert "virtual" in Recording.from_json(old).missing, "made before there was that meter"
@@ -882,9 +986,13 @@ def test_recordings_and_comparisons_survive_json():
 def test_a_recording_knows_its_machine(file):
     machine = measure(mapping_touched, file).machine
     assert machine.page_size == PAGE and machine.cores == os.cpu_count()
-    assert machine.file_system or not any(one.mountpoint == "/" for one in psutil.disk_partitions(all=True))
+    assert machine.file_system or not any(
+        one.mountpoint == "/" for one in psutil.disk_partitions(all=True)
+    )
     assert machine.python.startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
-    assert all(fact in str(machine) for fact in (machine.system, machine.file_system or "", machine.python))
+    assert all(
+        fact in str(machine) for fact in (machine.system, machine.file_system or "", machine.python)
+    )
     assert measure(os.getpid).machine.file_system is None, "no file was measured"
 
 
@@ -895,9 +1003,14 @@ def test_a_comparison_keeps_order_and_chooses_the_fastest_run_that_returned(tmp_
         path.touch()
         time.sleep(0.05)
 
-    both = compare({"slow": lambda _: time.sleep(0.25), "once": fails_later}, tmp_path / "made", repeat=3)
+    both = compare(
+        {"slow": lambda _: time.sleep(0.25), "once": fails_later}, tmp_path / "made", repeat=3
+    )
     assert list(both) == ["slow", "once"]
-    assert both["slow"].wall == min(run.wall for run in both.runs["slow"]) and len(both.runs["slow"]) == 3
+    assert (
+        both["slow"].wall == min(run.wall for run in both.runs["slow"])
+        and len(both.runs["slow"]) == 3
+    )
     assert [run.ended for run in both.runs["once"]] == ["returned", "raised", "raised"]
     assert both["once"].ended == "returned"
 
@@ -917,7 +1030,12 @@ def test_a_comparison_checks_the_work(tmp_path):
     def right():
         (tmp_path / "done").touch()
 
-    assert compare({"right": right, "raising": raising}, check=(tmp_path / "done").exists)["raising"].ended == "raised"
+    assert (
+        compare({"right": right, "raising": raising}, check=(tmp_path / "done").exists)[
+            "raising"
+        ].ended
+        == "raised"
+    )
     with pytest.raises(ValueError, match="lazy did not do its work"):
         compare({"lazy": os.getpid}, check=(tmp_path / "never").exists)
 
@@ -930,7 +1048,10 @@ def test_a_comparison_prepares_every_run(tmp_path):
             out.write(f"{os.getpid()}\n")
 
     compare({"a": logs, "b": logs}, log, repeat=2, heap=True, before=logs)
-    assert [int(pid) == os.getpid() for pid in log.read_text().split()] == [True, False] * 6  # two of them traced
+    assert [int(pid) == os.getpid() for pid in log.read_text().split()] == [
+        True,
+        False,
+    ] * 6  # two of them traced
 
 
 @pytest.mark.measured
@@ -946,10 +1067,15 @@ def test_prints_survive_a_time_limit_and_other_alphabets(capsys):
 def test_of_very_much_that_is_printed_beginning_and_end_are_shown(capsys):
     measure(lambda: print("first", "x" * MiB, "last"))
     out = capsys.readouterr().out
-    assert out.startswith("first") and out.endswith("last\n") and "bytes left out" in out and len(out) < 200_000
+    assert (
+        out.startswith("first")
+        and out.endswith("last\n")
+        and "bytes left out" in out
+        and len(out) < 200_000
+    )
 
 
-# --- the page cache, and what can be measured ---------------------------------------------------------------
+# --- the page cache, and what can be measured -----------------------------------------------------
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root is told everything")
 def test_the_page_cache_of_a_file_of_others_is_not_told():
     seen = page_cache("/etc/passwd")
@@ -959,11 +1085,15 @@ def test_the_page_cache_of_a_file_of_others_is_not_told():
 @linux
 def test_abilities_are_tried():
     found = {row.meter: row.here for row in abilities().rows}
-    assert found["anonymous, file-backed, shared"] and found["page cache of a file"] and found["os.sendfile"]
+    assert (
+        found["anonymous, file-backed, shared"]
+        and found["page cache of a file"]
+        and found["os.sendfile"]
+    )
     assert abilities()._repr_html_().count("<tr>") == len(found) + 1
 
 
-# --- where there is no /proc -------------------------------------------------------------------------------
+# --- where there is no /proc ----------------------------------------------------------------------
 @pytest.fixture
 def portable(monkeypatch):
     monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)

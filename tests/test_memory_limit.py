@@ -32,12 +32,18 @@ def read_through(path: Path) -> int:
 def groups() -> set[str]:
     """This process's groups, in every place where one could be made."""
     texts = (Path(f"/proc/self/{name}").read_text() for name in ("cgroup", "mountinfo"))
-    return {str(one) for parent, _ in memory_limit._places(*texts) for one in parent.glob(f"zero-copy-{os.getpid()}-*")}
+    return {
+        str(one)
+        for parent, _ in memory_limit._places(*texts)
+        for one in parent.glob(f"zero-copy-{os.getpid()}-*")
+    }
 
 
 @pytest.fixture
 def path(file: Path) -> Iterator[Path]:
-    """A file on the disk, 4 times the limit, none of it in memory: a page counts for the group that brings it in."""
+    """A file on the disk, 4 times the limit, none of it in memory: a page counts for the group that
+    brings it in.
+    """
     path = file.with_name("limited.bin")
     with path.open("wb") as out:
         for _ in range(FILE // MiB):
@@ -67,13 +73,19 @@ class TestLimited:
     def test_the_least_limit_is_enough_for_the_interpreter(self) -> None:
         assert in_memory_limit(own, MiB, limit=memory_limit.LEAST).ended == "returned"
 
-    def test_what_a_killed_one_left_is_removed_by_the_next_and_that_of_a_running_one_is_not(self) -> None:
+    def test_what_a_killed_one_left_is_removed_by_the_next_and_that_of_a_running_one_is_not(
+        self,
+    ) -> None:
         texts = (Path(f"/proc/self/{name}").read_text() for name in ("cgroup", "mountinfo"))
-        parents = [parent for parent, _ in memory_limit._places(*texts) if os.access(parent, os.W_OK)]
+        parents = [
+            parent for parent, _ in memory_limit._places(*texts) if os.access(parent, os.W_OK)
+        ]
         if not parents:
             pytest.skip("groups are made by systemd here")
         (ended := subprocess.Popen([sys.executable, "-c", ""])).wait()
-        left, used = (parents[0] / memory_limit.GROUP.format(pid, "0") for pid in (ended.pid, os.getppid()))
+        left, used = (
+            parents[0] / memory_limit.GROUP.format(pid, "0") for pid in (ended.pid, os.getppid())
+        )
         left.mkdir()
         used.mkdir()
         try:
@@ -94,7 +106,9 @@ def test_where_it_cannot_be_measured_it_says_why(monkeypatch: pytest.MonkeyPatch
 
 
 def test_where_a_group_could_be_made(tmp_path: Path) -> None:
-    """Version 1: below our own group. Version 2: from our own group up to the mount, wherever "memory" is passed on."""
+    """Version 1: below our own group. Version 2: from our own group up to the mount, wherever
+    "memory" is passed on.
+    """
     one = "30 29 0:26 {root} {point} rw shared:1 - cgroup cgroup rw,memory\n"
     text = "4:cpu:/x\n3:memory:/docker/abc\n0::/\n"
     files = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
@@ -106,7 +120,11 @@ def test_where_a_group_could_be_made(tmp_path: Path) -> None:
     assert list(part) == list(elsewhere) == [(tmp_path, files)]
 
     (session := tmp_path / "user.slice/app.slice/terminal.scope").mkdir(parents=True)
-    for folder, hands_on in ((session, ""), (session.parent, "cpu memory"), (tmp_path / "user.slice", "memory")):
+    for folder, hands_on in (
+        (session, ""),
+        (session.parent, "cpu memory"),
+        (tmp_path / "user.slice", "memory"),
+    ):
         (folder / "cgroup.subtree_control").write_text(hands_on)
     (tmp_path.parent / "cgroup.subtree_control").write_text("memory")
     mounts = f"31 23 0:27 / {tmp_path} rw - cgroup2 cgroup2 rw\n"
@@ -140,7 +158,11 @@ def test_what_the_kernel_killed_at_a_limit_is_counted():
     assert in_memory_limit(killed_one, limit="128 MiB").value == (signal.SIGKILL, 1)
 
 
-@pytest.mark.parametrize(("limit", "says"), [("39 MiB", r"39 MiB .* 40 MiB or more"), (2**60, "this machine's memory")])
-def test_a_limit_below_the_interpreter_or_above_the_machine_is_refused(limit: int | str, says: str) -> None:
+@pytest.mark.parametrize(
+    ("limit", "says"), [("39 MiB", r"39 MiB .* 40 MiB or more"), (2**60, "this machine's memory")]
+)
+def test_a_limit_below_the_interpreter_or_above_the_machine_is_refused(
+    limit: int | str, says: str
+) -> None:
     with pytest.raises(ValueError, match=says):
         in_memory_limit(own, 1, limit=limit)

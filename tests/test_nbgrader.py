@@ -1,4 +1,6 @@
-"""A course in the real nbgrader: it takes our source, shows and exports our scores, and runs no code of a student's."""
+"""A course in the real nbgrader: it takes our source, shows and exports our scores, and runs no
+code of a student's.
+"""
 
 import csv
 import json
@@ -22,7 +24,10 @@ from helpers.edition import edition
 from helpers.folders import NOTEBOOKS
 from helpers.teach import exercise
 
-pytest.importorskip("nbgrader", reason="nbgrader is not installed; `make test-class` installs it, and runs these tests")
+pytest.importorskip(
+    "nbgrader",
+    reason="nbgrader is not installed; `make test-class` installs it, and runs these tests",
+)
 
 LESSON = "02_copy_a_big_file"
 COURSE = Course(points={"02.chunks": 20.0})  # the other two are worth 10
@@ -33,7 +38,13 @@ VERDICTS = {
     "not attempted": "Fill in `copy_small` and run the cell again.",
 }
 ROWS = [
-    Row(student, f"02.{name}", outcome, VERDICTS[outcome], figures=("1.1 MiB",) if outcome == "right" else ())
+    Row(
+        student,
+        f"02.{name}",
+        outcome,
+        VERDICTS[outcome],
+        figures=("1.1 MiB",) if outcome == "right" else (),
+    )
     for student, outcomes in {
         "ada": ("right", "right", "right"),
         "bob": ("right", "not yet", "not graded"),
@@ -51,9 +62,13 @@ def nbgrader(folder: Path, *commands: str) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     for command in commands:
         ran = subprocess.run(
-            [sys.executable, "-m", "nbgrader", *command.split()], cwd=folder, env=os.environ | {"PATH": path},
-            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            [sys.executable, "-m", "nbgrader", *command.split()],
+            cwd=folder,
+            env=os.environ | {"PATH": path},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         assert ran.returncode == 0, ran.stdout
 
 
@@ -62,10 +77,13 @@ def cells(notebook: Path) -> dict[str, dict]:
 
 
 def grades(folder: Path) -> dict[tuple[str, str], tuple]:
-    """(check's score, teacher's score, check's words, teacher's words, waiting for the teacher?) of each answer."""
+    """(check's score, teacher's score, check's words, teacher's words, waiting for the teacher?) of
+    each answer.
+    """
     with closing(sqlite3.connect(folder / "gradebook.db")) as book:
         found = book.execute(
-            """select student_id, cell.name, auto_score, manual_score, auto_comment, manual_comment, needs_manual_grade
+            """select student_id, cell.name, auto_score, manual_score, auto_comment, manual_comment,
+            needs_manual_grade
             from grade join submitted_notebook as n on n.id = grade.notebook_id
             join submitted_assignment as a on a.id = n.assignment_id
             join base_cell as cell on cell.id = grade.cell_id
@@ -100,19 +118,29 @@ def puts(folder: Path, rows: list[Row] = ROWS, course: Course = COURSE) -> str:
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Lesson 02 is released, and three students have handed in. Eve's answers, if they run, leave a mark."""
+    """Lesson 02 is released, and three students have handed in. Eve's answers, if they run, leave a
+    mark.
+    """
     folder = tmp_path_factory.mktemp("nbgrader") / "course"
     make_source(folder, [NOTEBOOKS / f"{LESSON}.ipynb"], COURSE)
     nbgrader(folder, f"generate_assignment {LESSON}")
-    notebook = json.loads((folder / "release" / LESSON / f"{LESSON}.ipynb").read_text(encoding="utf-8"))
+    notebook = json.loads(
+        (folder / "release" / LESSON / f"{LESSON}.ipynb").read_text(encoding="utf-8")
+    )
     title, *_ = notebook["cells"]
-    notebook["cells"] = [title, *(cell for cell in notebook["cells"] if "nbgrader" in cell["metadata"])]
+    notebook["cells"] = [
+        title,
+        *(cell for cell in notebook["cells"] if "nbgrader" in cell["metadata"]),
+    ]
     for student in ("ada", "bob", "eve"):
         submitted = folder / "submitted" / student / LESSON
         submitted.mkdir(parents=True)
         (submitted / "timestamp.txt").write_text("2026-11-21 10:00:00.5 UTC\n")
         (submitted / f"{LESSON}.ipynb").write_text(json.dumps(notebook))
-    marks = {"code": f"open({str(folder / MARK)!r}, 'w')\n", "markdown": "<script>alert(2)</script>\n"}
+    marks = {
+        "code": f"open({str(folder / MARK)!r}, 'w')\n",
+        "markdown": "<script>alert(2)</script>\n",
+    }
     for cell in notebook["cells"]:
         cell["source"] = marks[cell["cell_type"]] + "".join(cell["source"])
     (submitted / f"{LESSON}.ipynb").write_text(json.dumps(notebook))
@@ -130,7 +158,11 @@ def test_source_is_released_with_each_starter_as_it_stands(released: Path):
     assert {name: "".join(cell["source"]) for name, cell in ours.items()} == {
         name: "".join(cell["source"]).removesuffix("\n") for name, cell in theirs.items()
     }
-    marked = {name: cell["metadata"]["nbgrader"] for name, cell in theirs.items() if "nbgrader" in cell["metadata"]}
+    marked = {
+        name: cell["metadata"]["nbgrader"]
+        for name, cell in theirs.items()
+        if "nbgrader" in cell["metadata"]
+    }
     assert {name: (mark["grade_id"], mark["points"]) for name, mark in marked.items()} == {
         "copy-hidden-try": ("02-hidden", 10.0),
         "copy-chunks-try": ("02-chunks", 20.0),
@@ -149,7 +181,13 @@ def test_scores_are_exported_and_outlive_autograde_which_runs_nothing(released: 
     assert grades(course) == before
     words = "Right. The copy equals its source.\n\nMeasured: 1.1 MiB"
     assert before["ada", "02-chunks"] == (20.0, None, words, None, False)
-    assert before["bob", "02-report"] == (None, None, "Not graded: the notebook is not JSON", None, True)
+    assert before["bob", "02-report"] == (
+        None,
+        None,
+        "Not graded: the notebook is not JSON",
+        None,
+        True,
+    )
     assert before["eve", "02-chunks"][0] == 0.0
 
     with (course / "grades.csv").open() as file:
@@ -163,7 +201,9 @@ def test_scores_are_exported_and_outlive_autograde_which_runs_nothing(released: 
     assert times == {datetime(2026, 11, 21, 10, 0, 0, 500_000)}
 
     for student in ("ada", "bob", "eve"):
-        page = (course / "feedback" / student / LESSON / f"{LESSON}.html").read_text(encoding="utf-8")
+        page = (course / "feedback" / student / LESSON / f"{LESSON}.html").read_text(
+            encoding="utf-8"
+        )
         assert not re.search(r"<script>alert", page)
         assert ("Measured: 1.1 MiB" in page) == (student != "eve")
 
@@ -173,7 +213,10 @@ def test_what_a_teacher_says_in_formgrader_counts_before_the_check(course: Path)
     types(course, "bob", "02-hidden", 7.0, "Nearly.")
     types(course, "bob", "02-report", 9.0, None)  # this one couldn't be graded
     types(course, "ada", "02-report", None, "Well done!")
-    kept = "what you entered in formgrader still counts for ada 02.report, bob 02.hidden, bob 02.report"
+    kept = (
+        "what you entered in formgrader still counts for ada 02.report, bob 02.hidden, bob "
+        "02.report"
+    )
     assert puts(course) == f"{SCORES.format(8)}; {UNGRADED}; {kept}"
     found = grades(course)
     words = "Not yet: it raised `ValueError: < script>alert(1)< /script>`"
@@ -183,7 +226,13 @@ def test_what_a_teacher_says_in_formgrader_counts_before_the_check(course: Path)
     right = [replace(row, outcome="right", because="", figures=()) for row in ROWS]
     assert puts(course, right) == f"{SCORES.format(9)}; {kept}"
     found = grades(course)
-    assert found["bob", "02-hidden"] == (10.0, 7.0, "Right.", "Nearly.", True), "the verdict is another one: look again"
+    assert found["bob", "02-hidden"] == (
+        10.0,
+        7.0,
+        "Right.",
+        "Nearly.",
+        True,
+    ), "the verdict is another one: look again"
     types(course, "bob", "02-hidden", 7.0, "Nearly.")
     puts(course, right)
     assert found["ada", "02-report"] == grades(course)["ada", "02-report"]
@@ -201,7 +250,11 @@ def test_an_override_counts_before_the_check(course: Path):
     assert found["bob", "02-report"][0] == 6.0 and not found["bob", "02-report"][4]
     assert found["bob", "02-report"][2].startswith("Cut short.\n\n6 points, given by your teacher.")
     assert found["ada", "02-hidden"][0] == 0.0
-    assert found["eve", "02-hidden"][::2] == (0.0, f"Ask me.\n\nNot attempted yet. {VERDICTS['not attempted']}", False)
+    assert found["eve", "02-hidden"][::2] == (
+        0.0,
+        f"Ask me.\n\nNot attempted yet. {VERDICTS['not attempted']}",
+        False,
+    )
 
 
 def test_a_strange_timestamp_stops_nobody(course: Path):
@@ -211,7 +264,9 @@ def test_a_strange_timestamp_stops_nobody(course: Path):
 
 
 def refused(folder: Path, words: str, course: Course = COURSE) -> None:
-    """Asserts that nothing is put, that the error says why, and that the gradebook, if any, is unchanged."""
+    """Asserts that nothing is put, that the error says why, and that the gradebook, if any, is
+    unchanged.
+    """
     book = folder / "gradebook.db"
     before = book.exists() and book.read_bytes()
     with pytest.raises(NotReady, match=words):
@@ -221,13 +276,23 @@ def refused(folder: Path, words: str, course: Course = COURSE) -> None:
 
 def test_what_is_not_ready_is_named(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     refused(tmp_path, "is not an nbgrader course: it has no nbgrader_config.py")
-    refused(course, "02.chunks is worth 5 points in class.toml, 20 in", Course(points={"02.chunks": 5.0}))
+    refused(
+        course,
+        "02.chunks is worth 5 points in class.toml, 20 in",
+        Course(points={"02.chunks": 5.0}),
+    )
     with closing(sqlite3.connect(course / "gradebook.db")) as other:
         other.execute("begin exclusive")
         refused(course, "database is locked. Another program")
     for change, words in (
-        ("update base_cell set name = '02-copy' where name = '02-chunks'", "the gradebook has no 02.chunks"),
-        ("alter table grade rename column auto_score to score", "Another version of nbgrader made it"),
+        (
+            "update base_cell set name = '02-copy' where name = '02-chunks'",
+            "the gradebook has no 02.chunks",
+        ),
+        (
+            "alter table grade rename column auto_score to score",
+            "Another version of nbgrader made it",
+        ),
     ):
         with closing(sqlite3.connect(course / "gradebook.db")) as book:
             book.execute(change)
@@ -244,14 +309,28 @@ def test_what_is_not_ready_is_named(course: Path, tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ("", r"run students' code(.|\n)*c.Execute.enabled = False\n(.|\n)*c.ClearSolutions.code_stub"),
-        ("c.Autograde.sanitize_preprocessors = []", r"c.Autograde.sanitize_preprocessors.append\("),
-        ("c.CourseDirectory.root = '/srv/other'", "put the course of .* into /srv/other; use NBGRADER=/srv/other"),
+        (
+            "",
+            (
+                r"run students' code(.|\n)*c.Execute.enabled ="
+                r" False\n(.|\n)*c.ClearSolutions.code_stub"
+            ),
+        ),
+        (
+            "c.Autograde.sanitize_preprocessors = []",
+            r"c.Autograde.sanitize_preprocessors.append\(",
+        ),
+        (
+            "c.CourseDirectory.root = '/srv/other'",
+            "put the course of .* into /srv/other; use NBGRADER=/srv/other",
+        ),
     ],
 )
 def test_settings_that_would_run_students_code_are_refused(course: Path, settings: str, words: str):
     ours = (course / "nbgrader_config.py").read_text()
-    (course / "nbgrader_config.py").write_text(f"{ours}\n{settings}\n" if settings else "c = get_config()\n")
+    (course / "nbgrader_config.py").write_text(
+        f"{ours}\n{settings}\n" if settings else "c = get_config()\n"
+    )
     refused(course, words)
     with pytest.raises(NotReady, match=words):
         make_source(course, [], COURSE)
@@ -272,7 +351,9 @@ def test_a_lesson_with_an_answer_in_it_is_not_handed_out(tmp_path: Path):
     chunks = exercise("02.chunks")
     notebook = json.loads((NOTEBOOKS / f"{LESSON}.ipynb").read_text(encoding="utf-8"))
     (starter,) = (cell for cell in notebook["cells"] if cell["id"] == "copy-chunks-try")
-    starter["source"] = chunks.cell.replace(chunks.starter.rstrip(), chunks.solution_source.rstrip())
+    starter["source"] = chunks.cell.replace(
+        chunks.starter.rstrip(), chunks.solution_source.rstrip()
+    )
     (tmp_path / f"{LESSON}.ipynb").write_text(json.dumps(notebook))
     with pytest.raises(NotReady, match=r"the cell of 02\.chunks is not its starter"):
         make_source(tmp_path / "course", [tmp_path / f"{LESSON}.ipynb"], COURSE)

@@ -57,13 +57,21 @@ def lines(code: str) -> list[str]:
 
 def words(markdown: str) -> int:
     """How many words are read, without fenced code, link addresses, tags and marks."""
-    return len(re.findall(r"[^\W_](?:[\w'’.,-]*\w)?", re.sub(r"\]\([^)]*\)|<[^>]*>", " ", unfenced(markdown))))
+    return len(
+        re.findall(
+            r"[^\W_](?:[\w'’.,-]*\w)?", re.sub(r"\]\([^)]*\)|<[^>]*>", " ", unfenced(markdown))
+        )
+    )
 
 
 def has_a_title(notebook: Notebook) -> Iterator[str]:
     prose = [unfenced(text) for _, text in sources(notebook, "markdown")]
     titles = re.findall(r"^# +\S.*$", "\n\n".join(prose), flags=re.MULTILINE)
-    if not prose or notebook["cells"][0]["cell_type"] != "markdown" or not prose[0].startswith("# "):
+    if (
+        not prose
+        or notebook["cells"][0]["cell_type"] != "markdown"
+        or not prose[0].startswith("# ")
+    ):
         yield "the first cell does not begin with the title, as “# Copy a big file”"
     if len(titles) > 1:
         yield f"one title is enough, and the parts of a lesson are “##”: {titles}"
@@ -75,14 +83,19 @@ def has_an_opening(notebook: Notebook) -> Iterator[str]:
         if part.lower() not in text.lower():
             yield f"nothing before the first code cell says “{part}”"
     if not re.search(r"\b\d+ minutes\b", text):
-        yield "nothing before the first code cell says how many minutes the lesson takes, as “50 minutes”"
+        yield (
+            "nothing before the first code cell says how many minutes the lesson takes, as “50 "
+            "minutes”"
+        )
 
 
 def has_neighbours(notebook: Notebook) -> Iterator[str]:
     number = opening(notebook)[2:4]
     for word, absent in (("Previous", FIRST), ("Next", LAST)):
         if number != absent and not re.search(rf"\b{word}:", opening(notebook), re.IGNORECASE):
-            yield f"nothing before the first code cell says “{word}:”, with the lesson or its title"
+            yield (
+                f"nothing before the first code cell says “{word}:”, with the lesson or its title"
+            )
 
 
 def links_to_lessons_that_exist(notebook: Notebook) -> Iterator[str]:
@@ -99,13 +112,21 @@ def has_a_recap(notebook: Notebook) -> Iterator[str]:
 
 
 def sittings(notebook: Notebook) -> Iterator[tuple[str, tuple[int, int], Notebook]]:
-    """What's read in one go, with the words and code cells that it may have: a lesson, or its parts before and after
-    “## Pause”. What follows “## Optional …”, at the end, isn't part of the lesson's minutes, and must be shorter."""
+    """What's read in one go, with the words and code cells that it may have: a lesson, or its parts
+    before and after “## Pause”. What follows “## Optional …”, at the end, isn't part of the
+    lesson's minutes, and must be shorter.
+    """
     parts: dict[str, list] = {"in sight": []}
     for cell in notebook["cells"]:
-        heading = re.match(r"## (Pause|Optional)\b", source(cell)) if cell["cell_type"] == "markdown" else None
+        heading = (
+            re.match(r"## (Pause|Optional)\b", source(cell))
+            if cell["cell_type"] == "markdown"
+            else None
+        )
         if heading:
-            parts.setdefault({"Pause": "after the pause", "Optional": "that are optional"}[heading[1]], [])
+            parts.setdefault(
+                {"Pause": "after the pause", "Optional": "that are optional"}[heading[1]], []
+            )
         parts[list(parts)[-1]].append(cell)
     for name, cells in parts.items():
         yield name, (800, 10) if name == "that are optional" else (2500, 30), {"cells": cells}
@@ -113,18 +134,26 @@ def sittings(notebook: Notebook) -> Iterator[tuple[str, tuple[int, int], Noteboo
 
 def tells_headings_apart(notebook: Notebook) -> Iterator[str]:
     """In the table of contents, and by their address in a handout."""
-    headings = re.findall(r"^#+ +(.+)$", unfenced("\n\n".join(text for _, text in sources(notebook, "markdown"))), re.M)
+    headings = re.findall(
+        r"^#+ +(.+)$",
+        unfenced("\n\n".join(text for _, text in sources(notebook, "markdown"))),
+        re.M,
+    )
     for heading, count in Counter(headings).items():
         if count > 1:
             yield f"{count} headings “{heading}”; add a word or two that tells them apart"
 
 
 def has_short_cells(notebook: Notebook) -> Iterator[str]:
-    """Folded cells (imports and claims) are only read by those who open them: there may be any number."""
+    """Folded cells (imports and claims) are only read by those who open them: there may be any
+    number.
+    """
     code_cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     for cell in code_cells:
         most = 24 if "imports" in cell["metadata"].get("tags", ()) else 20
-        if (length := len(lines(source(cell))) - folded(cell)) > most:  # a folded cell's title doesn't count
+        if (
+            length := len(lines(source(cell))) - folded(cell)
+        ) > most:  # a folded cell's title doesn't count
             yield f"{cell['id']}: {length} lines, {most} are allowed"
     in_sight = [len(lines(source(cell))) for cell in code_cells if not folded(cell)]
     if in_sight and median(in_sight) > 5:
@@ -139,7 +168,9 @@ TITLES = {"claim": "# how this is asserted\n", "imports": "# imports\n"}
 
 
 def folds_imports_and_claims(notebook: Notebook) -> Iterator[str]:
-    """One cell measures, in sight. The next claims, from what's there already, and only its box is in sight."""
+    """One cell measures, in sight. The next claims, from what's there already, and only its box is
+    in sight.
+    """
     first, *later = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     for cell in (first, *later):
         claims = asserted_in(source(cell))
@@ -152,10 +183,18 @@ def folds_imports_and_claims(notebook: Notebook) -> Iterator[str]:
                 else "is neither the imports nor a claims cell, and yet it is folded"
             )
         if wanted and not source(cell).startswith(TITLES[wanted]):
-            yield f"{cell['id']}: begins without “{TITLES[wanted].strip()}”, which is all that JupyterLab shows of it"
+            yield (
+                f"{cell['id']}: begins without “{TITLES[wanted].strip()}”, which is all that "
+                "JupyterLab shows of it"
+            )
         called = set(re.findall(r"(\w+)\(", source(cell))) if claims else set()
-        for name in sorted(called & {"compare", "exercise", "measure", "predict", "quiz", "recorded", "workers"}):
-            yield f"{cell['id']}: calls {name}; a claims cell computes from what an earlier cell measured"
+        for name in sorted(
+            called & {"compare", "exercise", "measure", "predict", "quiz", "recorded", "workers"}
+        ):
+            yield (
+                f"{cell['id']}: calls {name}; a claims cell computes from what an earlier cell "
+                "measured"
+            )
 
 
 def is_short(notebook: Notebook) -> Iterator[str]:
@@ -189,12 +228,24 @@ def names_each_thing_once(notebook: Notebook) -> Iterator[str]:
     named: dict[str, int] = {}
     for index, (name, code) in enumerate(sources(notebook, "code")):
         tree = ast.parse(TransformerManager().transform_cell(code))
-        made = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+        made = {
+            node.name
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        }
         targets = [t for node in tree.body if isinstance(node, ast.Assign) for t in node.targets]
-        made |= {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        made |= {
+            n.id
+            for t in targets
+            for n in ast.walk(t)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
         for thing in sorted(made):
             if named.setdefault(thing, index) != index:
-                yield f"{name}: {thing!r} is something else already, since code cell {named[thing] + 1}"
+                yield (
+                    f"{name}: {thing!r} is something else already, since code cell "
+                    f"{named[thing] + 1}"
+                )
 
 
 def shows_what_it_runs(notebook: Notebook) -> Iterator[str]:
@@ -230,7 +281,9 @@ def test_there_are_lessons():
 
 def test_lessons_have_names_and_numbers():
     here = sorted(NOTEBOOKS.glob("*.ipynb"))
-    assert [path.name for path in here if not re.fullmatch(r"\d\d(_[a-z0-9]+)+\.ipynb", path.name)] == []
+    assert [
+        path.name for path in here if not re.fullmatch(r"\d\d(_[a-z0-9]+)+\.ipynb", path.name)
+    ] == []
     numbers = [path.name[:2] for path in here]
     assert len(numbers) == len(set(numbers)), f"a number twice: {numbers}"
 
@@ -249,7 +302,11 @@ def test_lesson(path: Path, check: Check):
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_an_opening_says_what_the_exercises_add_up_to(path: Path):
     notebook = json.loads(path.read_text("utf-8"))
-    asked = {key for _, text in sources(notebook, "code") for key in re.findall(r'exercise\("([\w.]+)"\)', text)}
+    asked = {
+        key
+        for _, text in sources(notebook, "code")
+        for key in re.findall(r'exercise\("([\w.]+)"\)', text)
+    }
     (said,) = re.findall(r"(\d+)(?: more)? for the exercises?\b", opening(notebook))
     assert int(said) == sum(exercise(key).minutes for key in asked)
 

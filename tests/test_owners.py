@@ -28,8 +28,12 @@ def test_arrays_and_memoryviews():
     owner = bytearray(64)
     array = np.frombuffer(owner, RECORD)
     assert types(memoryview(array[1:]["y"].reshape(7, 1).T)) == [
-        "memoryview", "ndarray", "ndarray", "memoryview", "bytearray"
-    ]  # fmt: skip
+        "memoryview",
+        "ndarray",
+        "ndarray",
+        "memoryview",
+        "bytearray",
+    ]
     assert types(array[0]) == ["void", "ndarray", "memoryview", "bytearray"]
     assert way_to_owner(np.ndarray(3, buffer=owner))[-1] is owner
     strided = np.lib.stride_tricks.as_strided(array, (2, 2), (8, 8))
@@ -47,7 +51,11 @@ def test_shared_memory_lies_over_its_mapping():
     shared = SharedMemory(create=True, size=64)
     try:
         assert types(shared) == ["SharedMemory", "memoryview", "mmap"]
-        assert mapping_under(shared) is mapping_under(memoryview(shared.buf)[3:]) is mapping_under(shared.buf)
+        assert (
+            mapping_under(shared)
+            is mapping_under(memoryview(shared.buf)[3:])
+            is mapping_under(shared.buf)
+        )
         shared.close()
         assert types(shared) == ["SharedMemory"]
     finally:
@@ -67,7 +75,9 @@ def test_ctypes_over_the_memory_of_others():
     assert types(ctypes.pointer(over)) == ["LP_c_float_Array_4", *types(over)]
     numbers = np.arange(4.0)
     assert way_to_owner(numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_double)))[1] is numbers
-    assert types(ctypes.c_void_p(numbers.ctypes.data)) == types(ctypes.c_void_p()) == ["c_void_p"], "an address only"
+    assert (
+        types(ctypes.c_void_p(numbers.ctypes.data)) == types(ctypes.c_void_p()) == ["c_void_p"]
+    ), "an address only"
 
 
 def refused(*_: Any) -> Any:
@@ -122,6 +132,15 @@ def test_what_runs_in_a_ring_ends():
 
 def test_what_owns_its_bytes_leads_nowhere_and_no_code_of_an_object_runs():
     (released := memoryview(bytearray(3))).release()
-    for owner in (b"bytes", np.zeros(3), mmap.mmap(-1, 16), ctypes.c_int(3), 5, None, released, Guarded()):
+    for owner in (
+        b"bytes",
+        np.zeros(3),
+        mmap.mmap(-1, 16),
+        ctypes.c_int(3),
+        5,
+        None,
+        released,
+        Guarded(),
+    ):
         (one,) = way_to_owner(owner)
         assert one is owner and link_of(owner) is None and mapping_under(owner) in (None, owner)

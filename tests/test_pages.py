@@ -1,4 +1,6 @@
-"""Pages, the page cache, advice, sharing, where: what's reported is what the kernel has, page by page."""
+"""Pages, the page cache, advice, sharing, where: what's reported is what the kernel has, page by
+page.
+"""
 
 import itertools
 import json
@@ -14,7 +16,17 @@ import numpy as np
 import pytest
 from tables import each_of
 
-from helpers.measure import PageState, abilities, advise, drop_from_cache, maps, page_cache, page_map, regions, where
+from helpers.measure import (
+    PageState,
+    abilities,
+    advise,
+    drop_from_cache,
+    maps,
+    page_cache,
+    page_map,
+    regions,
+    where,
+)
 from helpers.measure.cache import PageCache
 from helpers.measure.machine import here
 from helpers.measure.maps import files_in_memory
@@ -74,7 +86,7 @@ def evicted(path: Path) -> None:
     assert seen.count == 0 and seen.why == ""
 
 
-# --- maps --------------------------------------------------------------------------------------------------
+# --- maps -----------------------------------------------------------------------------------------
 def test_a_region_is_found_by_address_with_its_file(file, private):
     private[0]
     region = page_map(private).region
@@ -111,7 +123,11 @@ def test_the_kinds_of_regions_are_told(bare):
 
 def test_no_such_process_is_said():
     (gone := subprocess.Popen([sys.executable, "-c", "pass"])).wait()
-    for ask in (regions, lambda pid: page_map(pid=pid, address=PAGE, size=1), lambda pid: sharing([pid])):
+    for ask in (
+        regions,
+        lambda pid: page_map(pid=pid, address=PAGE, size=1),
+        lambda pid: sharing([pid]),
+    ):
         with pytest.raises(ProcessLookupError, match=f"no process {gone.pid}"):
             ask(gone.pid)
     for word in ("gone", 1.5):
@@ -129,10 +145,14 @@ def test_no_such_process_is_said():
 )
 def test_each_line_of_maps_has_its_kind(line, kind):
     region = maps._region(line)
-    assert region.kind == kind and (region.start, region.end) == (0x7F00, 0x7F10) and not region.deleted
+    assert (
+        region.kind == kind
+        and (region.start, region.end) == (0x7F00, 0x7F10)
+        and not region.deleted
+    )
 
 
-# --- page maps ---------------------------------------------------------------------------------------------
+# --- page maps ------------------------------------------------------------------------------------
 def test_exactly_the_written_pages_of_a_private_mapping_are_anonymous(private):
     view = memoryview(private)
     for page in range(PAGES):
@@ -156,10 +176,15 @@ def test_the_page_of_zeros_is_nobodys_alone(bare):
 def test_shared_memory_is_told_from_files(file):
     with mmap.mmap(-1, PAGES * PAGE) as shared:
         write(shared, CHOSEN)
-        assert page_map(shared).which(SHARED).tolist() == CHOSEN and page_map(shared).count(FILE, ANONYMOUS) == 0
+        assert (
+            page_map(shared).which(SHARED).tolist() == CHOSEN
+            and page_map(shared).count(FILE, ANONYMOUS) == 0
+        )
     with open(file, "r+b") as f, mmap.mmap(f.fileno(), 0) as mapping:
         write(mapping, [2])
-        assert page_map(mapping).states[2] == FILE and page_map(mapping).count(SHARED, ANONYMOUS) == 0
+        assert (
+            page_map(mapping).states[2] == FILE and page_map(mapping).count(SHARED, ANONYMOUS) == 0
+        )
     with open(f"/proc/self/fd/{os.memfd_create('weights')}", "r+b") as f:
         f.truncate(PAGE)
         with mmap.mmap(f.fileno(), PAGE) as mapping:
@@ -220,16 +245,25 @@ def test_a_closed_mapping_and_a_released_view_have_no_pages():
 def test_pages_caches_and_sharings_survive_json(bare, file):
     write(bare, CHOSEN)
     unseen, uncached = PageMap(None, why="no such system"), PageCache(file, 5, None, "why not")
-    for kind, plain in ((PageMap, page_map(bare)), (PageMap, unseen), (PageCache, page_cache(file)),
-                        (PageCache, uncached), (Sharing, sharing([os.getpid()]))):  # fmt: skip
+    for kind, plain in (
+        (PageMap, page_map(bare)),
+        (PageMap, unseen),
+        (PageCache, page_cache(file)),
+        (PageCache, uncached),
+        (Sharing, sharing([os.getpid()])),
+    ):
         text = json.dumps(plain.to_json())
         again = kind.from_json(json.loads(text))
-        assert repr(again) == repr(plain) and again.why == plain.why and str(file.parent) not in text
+        assert (
+            repr(again) == repr(plain) and again.why == plain.why and str(file.parent) not in text
+        )
         with pytest.raises(ValueError, match="not a 'zero-copy "):
             kind.from_json({})
     assert np.array_equal(PageMap.from_json(page_map(bare).to_json()).states, page_map(bare).states)
     for runs in ({}, {"runs": 5}, {"runs": [[9, 1]]}):
-        with pytest.raises(ValueError, match=r"a damaged .zero-copy page map|9 is not a valid PageState"):
+        with pytest.raises(
+            ValueError, match=r"a damaged .zero-copy page map|9 is not a valid PageState"
+        ):
             PageMap.from_json({"format": "zero-copy page map", "version": 1, **runs})
 
 
@@ -244,7 +278,7 @@ def test_where_pages_cannot_be_read_the_result_says_so(monkeypatch, bare):
     assert not {row.meter: row.here for row in abilities().rows}["page states"]
 
 
-# --- the page cache ----------------------------------------------------------------------------------------
+# --- the page cache -------------------------------------------------------------------------------
 def test_a_file_just_written_is_dirty_until_it_is_synced(disk: Path):
     on_a_disk(disk)
     (path := disk / "written").write_bytes(bytes(PAGES * PAGE))
@@ -257,7 +291,9 @@ def test_a_file_just_written_is_dirty_until_it_is_synced(disk: Path):
         f.write(b"edited")
         f.flush()
         one = page_cache(path)
-    assert 1 <= one.dirty + one.writeback <= PAGES  # pages that the kernel keeps as one folio count together
+    assert (
+        1 <= one.dirty + one.writeback <= PAGES
+    )  # pages that the kernel keeps as one folio count together
     assert one.dirty_pages[5] and one.dirty_pages.sum() == one.dirty
     assert drop_from_cache(path).count == 0
 
@@ -268,7 +304,9 @@ def test_pages_that_are_mapped_stay_and_it_is_said_who_has_them(file):
         seen = drop_from_cache(file)
         assert seen.count == PAGES and f"{PAGES} pages stay: mapped by this process" in seen.why
         command = [sys.executable, "-c", HOLD, str(file)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as ready:
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as ready:
             ready.stdout.readline()
             assert f"({ready.pid})" in drop_from_cache(file).why
             ready.stdin.close()
@@ -285,7 +323,7 @@ sys.stdin.read()
 """
 
 
-# --- advice ------------------------------------------------------------------------------------------------
+# --- advice ---------------------------------------------------------------------------------------
 def test_dontneed_discards_the_edits_of_the_stretch_alone(private):
     write(private, [1, 2, 3])
     advise(private, "dontneed", 2 * PAGE, PAGE)
@@ -305,20 +343,26 @@ def test_a_page_that_is_not_ours_alone_is_not_thrown_away(private):
 def test_errors_of_advice_name_it(private):
     with pytest.raises(ValueError, match="no advice 'soon'; there are: normal, random"):
         advise(private, "soon")
-    with pytest.raises(OSError, match="madvise 'remove'"):  # a hole cannot be made in a private mapping
+    with pytest.raises(
+        OSError, match="madvise 'remove'"
+    ):  # a hole cannot be made in a private mapping
         advise(private, "remove")
     for start, length in ((-1, None), (0, 0), (0, PAGES * PAGE + 1), (PAGES * PAGE, None)):
         with pytest.raises(ValueError, match="are not in a buffer"):
             advise(private, "normal", start, length)
 
 
-# --- where -------------------------------------------------------------------------------------------------
+# --- where ----------------------------------------------------------------------------------------
 def test_a_view_of_a_mapping_lies_in_the_file_at_its_offset(file, private):
     numbers = np.frombuffer(private, np.uint8)[5 * PAGE + 3 : 9 * PAGE]
     numbers[0], numbers[-1]
     at = where(numbers)
     assert (at.memory, at.path, at.offset, at.size) == ("file", file, 5 * PAGE + 3, 4 * PAGE - 3)
-    assert at.address == numbers.ctypes.data and len(at.states) == 4 and at.states.present == page_map(numbers).present
+    assert (
+        at.address == numbers.ctypes.data
+        and len(at.states) == 4
+        and at.states.present == page_map(numbers).present
+    )
     assert at.owners[0][0] == "ndarray" and at.owners[-1][0] == "mmap" and at.writable
     for text in (repr(at), at._repr_html_()):
         assert "file: a file.bin, from byte 20,483" in text or PAGE != 4096
@@ -336,7 +380,11 @@ def test_the_kinds_of_memory_are_told(bare):
     segment = shared_memory.SharedMemory(create=True, size=PAGE)
     try:
         at = where(segment.buf)
-        assert at.memory == "shared memory" and at.path == Path("/dev/shm") / segment.name.lstrip("/") and at.writable
+        assert (
+            at.memory == "shared memory"
+            and at.path == Path("/dev/shm") / segment.name.lstrip("/")
+            and at.writable
+        )
     finally:
         segment.close()
         segment.unlink()
@@ -346,7 +394,9 @@ def test_writable_is_of_the_view_and_of_the_mapping(private, file):
     view = np.frombuffer(private, np.uint8)
     view.flags.writeable = False
     at = where(view)
-    assert not at.writable and at.reason == "a read-only view" and "no: a read-only view" in repr(at)
+    assert (
+        not at.writable and at.reason == "a read-only view" and "no: a read-only view" in repr(at)
+    )
     with open(file, "r+b") as f, mmap.mmap(f.fileno(), 0) as shared:
         assert "yes: everybody who maps it sees it" in repr(where(shared))
     assert "yes: into a page of this process alone" in repr(where(private))
@@ -355,10 +405,13 @@ def test_writable_is_of_the_view_and_of_the_mapping(private, file):
     del view
 
 
-# --- sharing -----------------------------------------------------------------------------------------------
+# --- sharing --------------------------------------------------------------------------------------
 def test_shared_memory_is_not_counted_as_a_file():
     before = sharing({"me": os.getpid()})
     with mmap.mmap(-1, 32 * MiB) as memory:
         memory[:] = bytes(32 * MiB)
         after = sharing({"me": os.getpid()})
-    assert after.total("rss") - before.total("rss") > 31 * MiB and after.total("file") - before.total("file") < 8 * MiB
+    assert (
+        after.total("rss") - before.total("rss") > 31 * MiB
+        and after.total("file") - before.total("file") < 8 * MiB
+    )

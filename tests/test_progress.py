@@ -41,8 +41,14 @@ def test_at_first_nothing_is_attempted():
 
 def test_every_prediction_of_a_lesson_is_counted():
     """However a lesson writes them: 01 also asks over several lines."""
-    cells = json.loads(next(folders.NOTEBOOKS.glob("01_*.ipynb")).read_text(encoding="utf-8"))["cells"]
-    asked = set(re.findall(r'predict\(\s*"(01\.[\w-]+)"', "\n".join("".join(cell["source"]) for cell in cells)))
+    cells = json.loads(next(folders.NOTEBOOKS.glob("01_*.ipynb")).read_text(encoding="utf-8"))[
+        "cells"
+    ]
+    asked = set(
+        re.findall(
+            r'predict\(\s*"(01\.[\w-]+)"', "\n".join("".join(cell["source"]) for cell in cells)
+        )
+    )
     assert len(asked) > 5 and re.search(rf"0 of {len(asked)} ", lines()["01"])
 
 
@@ -71,7 +77,9 @@ def test_what_was_done_is_shown():
     stand = "✓ chunks: right · ○ hidden: tried once · ○ report: tried 4 times"
     assert re.fullmatch(rf"02 Copy a big file +2 of \d, 1 late +1 of \d +{stand}", lines()["02"])
     assert progress().text.splitlines()[-2].startswith("1 of ")
-    assert re.search(r' 4 of \d+ done\. Next: exercise\("02\.hidden"\) in 02 Copy a big file\.$', last())
+    assert re.search(
+        r' 4 of \d+ done\. Next: exercise\("02\.hidden"\) in 02 Copy a big file\.$', last()
+    )
     page = BeautifulSoup(progress().html, "html.parser")
     assert [badge.get_text() for badge in page.select(".zc-badge")] == stand.split(" · ")
     assert page.progress["value"] == "4" and len(page("tr")) == len(folders.lessons()) + 1
@@ -86,14 +94,16 @@ def test_when_all_is_done_nothing_is_next():
     assert last().endswith("That's all there is.")
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"02.chunks": 7}', '{"02.chunks": {"attempts": "many"}}'])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"02.chunks": 7}', '{"02.chunks": {"attempts": "many"}}']
+)
 def test_a_damaged_state_is_no_state(folder: Path, text: str):
     for name in ("exercises", "predictions"):
         (folder / f"{name}.json").write_text(text)
     assert "chunks: not attempted" in lines()["02"]
 
 
-# --- the starter again ----------------------------------------------------------------------------------------
+# --- the starter again ----------------------------------------------------------------------------
 def test_in_plain_python_the_starter_is_shown():
     state.keep("exercises", "02.chunks", {"attempts": 3, "right": True})
     shown = exercise("02.chunks").reset()
@@ -112,6 +122,8 @@ assert shell.rl_next_input == exercise("02.chunks").cell, shell.rl_next_input
 def test_in_a_terminal_it_is_at_the_next_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     code = f"from helpers.teach import exercise\n{TERMINAL}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folders.ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=folders.ROOT
+    )
     assert done.returncode == 0, done.stderr
     assert "The starter is at the next prompt." in done.stdout

@@ -1,4 +1,6 @@
-"""A lesson runs once until it changes; pages are whole, linked, and refused if they'd let a reader down."""
+"""A lesson runs once until it changes; pages are whole, linked, and refused if they'd let a reader
+down.
+"""
 
 import os
 import re
@@ -38,7 +40,9 @@ CLAIMS = (ROOT / "tests" / "cases" / "claims.toml").read_text(encoding="utf-8")
 
 
 def made(folder: Path, **notebooks: nbformat.NotebookNode) -> dict[str, BeautifulSoup]:
-    """The handouts of these lessons (n02_x: a notebook), in folder/handouts: {"student/index.html": tree}."""
+    """The handouts of these lessons (n02_x: a notebook), in folder/handouts: {"student/index.html":
+    tree}.
+    """
     (folder / "claims.toml").write_text(CLAIMS, encoding="utf-8")
     paths = [folder / f"{name.removeprefix('n')}.ipynb" for name in notebooks]
     for path, notebook in zip(paths, notebooks.values(), strict=True):
@@ -46,7 +50,9 @@ def made(folder: Path, **notebooks: nbformat.NotebookNode) -> dict[str, Beautifu
     into = folder / "handouts"
     pages = sample_lessons.handouts(paths, into, claims=folder / "claims.toml")
     trees = (BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser") for page in pages)
-    return {page.relative_to(into).as_posix(): tree for page, tree in zip(pages, trees, strict=True)}
+    return {
+        page.relative_to(into).as_posix(): tree for page, tree in zip(pages, trees, strict=True)
+    }
 
 
 @pytest.fixture
@@ -57,11 +63,14 @@ def build(tmp_path: Path) -> Callable[..., dict[str, BeautifulSoup]]:
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BeautifulSoup]:
     """The pages of the two sample lessons; tests may read them, but not change them."""
-    lessons = {"n00_look_first": sample_lessons.look_first(), "n02_copy_all": sample_lessons.copy_all()}
+    lessons = {
+        "n00_look_first": sample_lessons.look_first(),
+        "n02_copy_all": sample_lessons.copy_all(),
+    }
     return made(tmp_path_factory.mktemp("pages"), **lessons)
 
 
-# --- execute ----------------------------------------------------------------------------------------------
+# --- execute --------------------------------------------------------------------------------------
 
 
 def notebook_of(path: Path, *sources: str) -> Path:
@@ -71,12 +80,15 @@ def notebook_of(path: Path, *sources: str) -> Path:
 
 
 @pytest.mark.measured
-def test_a_lesson_runs_once_and_again_when_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_lesson_runs_once_and_again_when_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path / "data"))
     lesson = notebook_of(
         tmp_path / "01_try.ipynb",
         "import os, sys, time, pathlib\nheld = bytearray(b'x') * (64 << 20)\ntime.sleep(1)",
-        "e = os.environ\nprint(sys.executable, pathlib.Path.cwd(), e['ZERO_COPY_STRICT'], e['TQDM_DISABLE'])",
+        "e = os.environ\nprint(sys.executable, pathlib.Path.cwd(), e['ZERO_COPY_STRICT'],"
+        " e['TQDM_DISABLE'])",
         "assert not list(pathlib.Path(e['ZERO_COPY_STATE']).iterdir())",
     )
     copy = executed(lesson, tmp_path / "executed")
@@ -101,8 +113,16 @@ def test_a_lesson_runs_once_and_again_when_it_changes(tmp_path: Path, monkeypatc
 
 def test_a_key_follows_what_a_run_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     lesson = notebook_of(tmp_path / "01_try.ipynb", "1")
-    shown, another = (tmp_path / f"exercises/{file}" for file in ("01/first/wrong/slip.py", "02/second/prompt.md"))
-    inputs = [shown, tmp_path / "helpers/a.py", tmp_path / "claims.toml", tmp_path / "recorded/rust.csv", lesson]
+    shown, another = (
+        tmp_path / f"exercises/{file}" for file in ("01/first/wrong/slip.py", "02/second/prompt.md")
+    )
+    inputs = [
+        shown,
+        tmp_path / "helpers/a.py",
+        tmp_path / "claims.toml",
+        tmp_path / "recorded/rust.csv",
+        lesson,
+    ]
     monkeypatch.setattr(execute_module, "EXERCISES", tmp_path / "exercises")
     for path in (*inputs[:-1], another):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +141,9 @@ def test_a_key_follows_what_a_run_depends_on(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("by, same", [(None, False), ("any", True)])
-def test_a_copy_counts_on_another_python_if_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str, same: bool):
+def test_a_copy_counts_on_another_python_if_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str, same: bool
+):
     lesson = notebook_of(tmp_path / "01_try.ipynb", "1")
     monkeypatch.delenv("ZERO_COPY_EXECUTED_BY", raising=False)
     if by:
@@ -131,7 +153,7 @@ def test_a_copy_counts_on_another_python_if_asked(tmp_path: Path, monkeypatch: p
     assert (execute_module._key(lesson) == before) is same
 
 
-# --- editions ---------------------------------------------------------------------------------------------
+# --- editions -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("failures", [1, 2])
@@ -155,7 +177,9 @@ def test_a_lesson_that_fails_runs_once_more(
 def test_only_the_instructor_sees_solutions_and_notes(pages):
     student, instructor = pages["student/02_copy_all.html"], pages["instructor/02_copy_all.html"]
     for text in ("solution-only-text", "wrong-answer-text", "Reuse one", "who can take them back"):
-        holding = {name for name, page in pages.items() if text in str(page)} - {"instructor/02_copy_all_answers.html"}
+        holding = {name for name, page in pages.items() if text in str(page)} - {
+            "instructor/02_copy_all_answers.html"
+        }
         assert holding == {"instructor/02_copy_all.html", "instructor/search.html"}
     assert student.select_one(".starter").get_text().strip().startswith("def copy(source, target):")
     assert student.select_one(".answers") and not instructor.select_one(".answers")
@@ -178,47 +202,91 @@ def test_answers_hold_every_choice_with_its_feedback(pages):
 def test_a_page_is_set_and_not_dumped(pages):
     page = pages["student/02_copy_all.html"]
     assert "In [" not in page.get_text()
-    assert page.html["lang"] and page.select_one("a.skip")["href"] == "#text" and page.main["id"] == "text"
+    assert (
+        page.html["lang"]
+        and page.select_one("a.skip")["href"] == "#text"
+        and page.main["id"] == "text"
+    )
     assert [h.name for h in page.find_all(re.compile("h[1-6]"))] == ["h1", "h2", "h3", "h2", "h2"]
     assert page.h1.get_text() == "Copy all" and page.select_one(".number").get_text() == "Lesson 02"
-    assert page.main.get_text().count("Previous: Look first") == 1, "the header says it, so the text need not"
+    assert page.main.get_text().count("Previous: Look first") == 1, (
+        "the header says it, so the text need not"
+    )
     assert page.select_one("a[rel=prev]")["href"] == "00_look_first.html"
-    assert pages["instructor/00_look_first.html"].select_one("a[rel=next]")["href"] == "02_copy_all.html"
+    assert (
+        pages["instructor/00_look_first.html"].select_one("a[rel=next]")["href"]
+        == "02_copy_all.html"
+    )
     amounts = page.select(".zc-table tbody tr:last-child .amount")
     assert [cell.get_text() for cell in amounts][:2] == ["0\xa0B"] * 2
     assert not page.select_one(".prose table .amount"), "words stay at the left"
     assert page.select_one(".run pre.code .k").get_text() == "def", "code is coloured"
     assert not page.select("pre.code :is(.n, .p, .w)"), "what has no colour of its own isn't marked"
-    assert [pre.get_text() for pre in page.select("pre.output")] == ["calls  1\nbytes  268,435,456\n"]
+    assert [pre.get_text() for pre in page.select("pre.output")] == [
+        "calls  1\nbytes  268,435,456\n"
+    ]
     assert page.select_one(".zc-predict") and "model_id" not in str(page)
 
 
 def test_index_claims_and_glossary(pages):
-    index, claims, glossary = (pages[f"student/{name}.html"] for name in ("index", "claims", "glossary"))
-    assert [title.get_text() for title in index.select(".lessons h3")] == ["Look first", "Copy all"]
+    index, claims, glossary = (
+        pages[f"student/{name}.html"] for name in ("index", "claims", "glossary")
+    )
+    assert [title.get_text() for title in index.select(".lessons h3")] == [
+        "Look first",
+        "Copy all",
+    ]
     assert "65\xa0minutes without" in index.get_text() and "75\xa0with" in index.get_text()
-    rows = [[cell.get_text().strip() for cell in row.find_all(["th", "td"])] for row in index.select(".brief tr")]
-    assert rows[1:] == [["00 Look first", "15", "–"], ["02 Copy all", "50", "10"], ["All", "65", "10"]]
-    assert [link["href"] for link in claims.select(".contents a")] == ["#claims-02", "#claims-03-04"]
+    rows = [
+        [cell.get_text().strip() for cell in row.find_all(["th", "td"])]
+        for row in index.select(".brief tr")
+    ]
+    assert rows[1:] == [
+        ["00 Look first", "15", "–"],
+        ["02 Copy all", "50", "10"],
+        ["All", "65", "10"],
+    ]
+    assert [link["href"] for link in claims.select(".contents a")] == [
+        "#claims-02",
+        "#claims-03-04",
+    ]
     assert "#page-cache" in {link["href"] for link in glossary.select(".contents a")}
     assert "why a heap counter" in index.get_text()
     assert "the container is killed" in index.select(".question")[1].get_text()
-    assert [link["href"] for link in index.select(".lessons a")] == ["00_look_first.html", "02_copy_all.html"]
-    others = {link["href"] for link in pages["instructor/index.html"].select("a") if link["href"].startswith("../")}
-    assert {"../student/index.html", "../student/02_copy_all.html", "../worksheet/02_copy_all.html"} <= others
+    assert [link["href"] for link in index.select(".lessons a")] == [
+        "00_look_first.html",
+        "02_copy_all.html",
+    ]
+    others = {
+        link["href"]
+        for link in pages["instructor/index.html"].select("a")
+        if link["href"].startswith("../")
+    }
+    assert {
+        "../student/index.html",
+        "../student/02_copy_all.html",
+        "../worksheet/02_copy_all.html",
+    } <= others
     assert pages["instructor/index.html"].select("a[href='02_copy_all_answers.html']")
     listed = [link["href"] for link in pages["worksheet/index.html"].select("a")]
     assert listed == ["00_look_first.html", "02_copy_all.html"]
 
-    assert [heading.get_text() for heading in claims.find_all("h2")] == ["Lesson 02: Copy all", "Lesson 03 · Lesson 04"]
+    assert [heading.get_text() for heading in claims.find_all("h2")] == [
+        "Lesson 02: Copy all",
+        "Lesson 03 · Lesson 04",
+    ]
     assert claims.select_one("#slurp .verdict").get_text() == "Misleading."
-    assert claims.select_one("#slurp dd code") and claims.select_one("#slurp a[href^='https://man7']")
+    assert claims.select_one("#slurp dd code") and claims.select_one(
+        "#slurp a[href^='https://man7']"
+    )
     assert glossary.select_one("#page-cache dd")
 
 
 def test_a_long_course_is_told_in_hours():
     lesson = Lesson("02_x", "X", new_notebook(), "02", minutes=755)
-    html = filled("index.html.j2", lessons=[lesson], exercises={lesson.page: 464}, edition="student")
+    html = filled(
+        "index.html.j2", lessons=[lesson], exercises={lesson.page: 464}, edition="student"
+    )
     assert "13&nbsp;hours without the exercises, 20&nbsp;with them" in html
 
 
@@ -227,94 +295,159 @@ def test_each_edition_has_every_page(pages):
     lessons = {f"{stem}.html" for stem in stems}
     sheets = {f"worksheet/{name}" for name in ("index.html", *lessons)}
     answers = {f"instructor/{stem}_answers.html" for stem in stems}
-    assert pages.keys() == sheets | answers | {f"{one}/{name}" for one in module.LABELS for name in {*COMMON, *lessons}}
+    assert pages.keys() == sheets | answers | {
+        f"{one}/{name}" for one in module.LABELS for name in {*COMMON, *lessons}
+    }
 
 
 def test_a_worksheet_asks_and_the_sheet_of_answers_answers(pages):
-    sheet, answers = pages["worksheet/02_copy_all.html"], pages["instructor/02_copy_all_answers.html"]
+    sheet, answers = (
+        pages["worksheet/02_copy_all.html"],
+        pages["instructor/02_copy_all_answers.html"],
+    )
     asked = [" ".join(item.div.get_text().split()) for item in sheet.select(".item")]
     assert "the page cache" in asked[0].split("Predict.")[0], "the end of the prose above"
     question = sample_lessons.PREDICT.question.replace("`", "")
-    assert asked[0].split("Predict.")[1].replace(" ", "") == f"{question}MiBmeasured:MiB".replace(" ", "")
+    assert asked[0].split("Predict.")[1].replace(" ", "") == f"{question}MiBmeasured:MiB".replace(
+        " ", ""
+    )
     assert len(sheet.select("[aria-label^=blank]")) == 2
     assert [choice.get_text() for choice in sheet.select(".zc-quiz p.zc-choice")] == [
         "(a) It is too small",
         "(b) No allocator was asked",
     ]
     assert "def copy(source, target):" in asked[2] and len(sheet.select(".room i")) == 13
-    for what in (".zc-figure", ".zc-table", ".zc-claim", ".zc-beside", "pre.output", ".feedback", "[data-right]"):
+    for what in (
+        ".zc-figure",
+        ".zc-table",
+        ".zc-claim",
+        ".zc-beside",
+        "pre.output",
+        ".feedback",
+        "[data-right]",
+    ):
         assert not sheet.select(what), what
     told = [" ".join(item.div.get_text().split()) for item in answers.select(".item")]
-    assert len(told) == len(asked) == 3 and "Measured: 256 MiB." in told[0] and "✓ Right. The pages" in told[1]
+    assert (
+        len(told) == len(asked) == 3
+        and "Measured: 256 MiB." in told[0]
+        and "✓ Right. The pages" in told[1]
+    )
     assert "solution-only-text" in told[2] and not answers.select(".room, .zc-quiz, .zc-exercise")
 
 
 @pytest.mark.parametrize("edition", module.LABELS)
 def test_what_is_said_to_a_student_at_work_is_not_printed(pages, edition: str):
     text = pages[f"{edition}/02_copy_all.html"].get_text()
-    assert "Not attempted" not in text and "No prediction yet" not in text and "Measured: 256 MiB." in text
+    assert (
+        "Not attempted" not in text
+        and "No prediction yet" not in text
+        and "Measured: 256 MiB." in text
+    )
     assert ("Click an answer." in text) == (edition == "student")
 
 
 def test_an_appendix_is_made_of_a_notebook_and_checked_as_lessons_are(tmp_path: Path):
     def built(html: str) -> str:
-        own = new_notebook(cells=[new_markdown_cell("# My own\n\nA page fault.", id="own-title"),
-                                  sample_lessons.shows(html, name="own-shows")])  # fmt: skip
+        own = new_notebook(
+            cells=[
+                new_markdown_cell("# My own\n\nA page fault.", id="own-title"),
+                sample_lessons.shows(html, name="own-shows"),
+            ]
+        )
         nbformat.write(own, tmp_path / OWN_CODE.name)
         folder, lessons = tmp_path / "handouts", sample_lessons.write(tmp_path)
         sample_lessons.handouts(lessons, folder, own_code=tmp_path / OWN_CODE.name)
         return (folder / "student" / f"{OWN_CODE.stem}.html").read_text(encoding="utf-8")
 
     page = BeautifulSoup(built("<p>64 MiB</p><a href='02_copy_all.ipynb'>02</a>"), "html.parser")
-    assert [one.get_text() for one in page.select(".opening p:not(.resume), h1")] == ["Appendix", "My own"]
+    assert [one.get_text() for one in page.select(".opening p:not(.resume), h1")] == [
+        "Appendix",
+        "My own",
+    ]
     assert page.select_one("[data-cell=own-shows]").get_text().strip().endswith("64 MiB02")
-    assert page.select_one("a.term").get_text() == "page fault" and page.select("a[href='02_copy_all.html']")
-    with pytest.raises(HandoutError, match=f"student/{OWN_CODE.stem}.html, cell own-shows: a script"):
+    assert page.select_one("a.term").get_text() == "page fault" and page.select(
+        "a[href='02_copy_all.html']"
+    )
+    with pytest.raises(
+        HandoutError, match=f"student/{OWN_CODE.stem}.html, cell own-shows: a script"
+    ):
         built("<script>1</script>")
 
 
 def test_edition_and_commit_stand_on_every_page(build, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "released", lambda: Edition("2026-11-22", "1234567890", changed=True))
-    labels = {"student": "Student edition", "worksheet": "Worksheet", "instructor": "Instructor edition"}
+    monkeypatch.setattr(
+        module, "released", lambda: Edition("2026-11-22", "1234567890", changed=True)
+    )
+    labels = {
+        "student": "Student edition",
+        "worksheet": "Worksheet",
+        "instructor": "Instructor edition",
+    }
     pages = build(n02_x=sample_lessons.lesson())
     assert "2026-11-22" in pages.pop("worksheet/index.html").get_text()
     for name, page in pages.items():
         label = "Answers" if name.endswith("_answers.html") else labels[name.partition("/")[0]]
         says = f"{label} · 2026-11-22 (1234567, with changes)"
         assert not page.footer or page.select_one("footer .released").get_text() == says
-        assert f'@bottom-left {{ content: "{says}" }}' in page.style.get_text(), "on paper there is no footer"
+        assert f'@bottom-left {{ content: "{says}" }}' in page.style.get_text(), (
+            "on paper there is no footer"
+        )
 
 
-def test_an_edition_for_a_class_has_no_pages_for_instructors(build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_edition_for_a_class_has_no_pages_for_instructors(
+    build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(module, "CLASS_EDITION", tmp_path / "class-edition.toml")
     (tmp_path / "class-edition.toml").touch()
-    monkeypatch.setattr(sample_lessons, "exercise", lambda key: replace(sample_lessons.EXERCISE, solution_source=None))
-    pages = build(n02_copy_all=sample_lessons.copy_all(), n00_look_first=sample_lessons.look_first())
+    monkeypatch.setattr(
+        sample_lessons,
+        "exercise",
+        lambda key: replace(sample_lessons.EXERCISE, solution_source=None),
+    )
+    pages = build(
+        n02_copy_all=sample_lessons.copy_all(), n00_look_first=sample_lessons.look_first()
+    )
     assert {name.partition("/")[0] for name in pages} == {"student", "worksheet"}
 
 
-# --- reading: contents, minutes, the index ----------------------------------------------------------------
+# --- reading: contents, minutes, the index --------------------------------------------------------
 
 
 def test_the_minutes_of_sections_follow_their_work_and_add_up():
     html = f"""
-    <div class=prose data-cell=a><p>{"word " * 400}</p><h2 id=one>One</h2><p>{"word " * 200}</p></div>
+    <div class=prose data-cell=a><p>{"word " * 400}</p>
+    <h2 id=one>One</h2><p>{"word " * 200}</p></div>
     <div class=run data-cell=b><pre class=code></pre><div class=zc-predict></div></div>
-    <div class="run" data-cell=c><pre class=code></pre><div class=zc-exercise><p>Exercise · 12 minutes</p></div></div>
+    <div class="run" data-cell=c><pre class=code></pre>
+    <div class=zc-exercise><p>Exercise · 12 minutes</p></div></div>
     <div class="run starter" data-cell=d><pre class=code></pre></div>
     <div class="teacher" data-cell=e><h2 id=note>Note</h2><p>{"word " * 999}</p></div>
     <div class=prose data-cell=f><h3 id=two>Two</h3></div>
-    <div class=prose data-cell=g><h2 id=more>Optional, outside the 12 minutes</h2><p>{"word " * 999}</p></div>"""
+    <div class=prose data-cell=g><h2 id=more>Optional, outside the 12 minutes</h2>
+    <p>{"word " * 999}</p></div>"""
     opening, one, more = contents(BeautifulSoup(html, "html.parser"), 12)
     assert (opening.anchor, opening.minutes, one.anchor, one.minutes) == ("text", 4, "one", 8)
-    assert (one.exercises, [part.anchor for part in one.parts], more.minutes) == (12, ["two"], None)
+    assert (one.exercises, [part.anchor for part in one.parts], more.minutes) == (
+        12,
+        ["two"],
+        None,
+    )
 
 
 def test_a_page_lists_its_sections_in_each_edition(pages):
     for edition in ("student", "instructor"):
         page = pages[f"{edition}/02_copy_all.html"]
-        assert [link["href"] for link in page.select(".contents a")] == ["#text", "#Run-it", "#Why", "#Recap"], edition
-        minutes = [re.match(r"(\d+|under 1)\xa0min", found.get_text())[1] for found in page.select(".minutes")]
+        assert [link["href"] for link in page.select(".contents a")] == [
+            "#text",
+            "#Run-it",
+            "#Why",
+            "#Recap",
+        ], edition
+        minutes = [
+            re.match(r"(\d+|under 1)\xa0min", found.get_text())[1]
+            for found in page.select(".minutes")
+        ]
         assert sum(int(found) for found in minutes if found != "under 1") == 50
         assert page.select_one(".minutes:-soup-contains('exercises 10')")
     assert not pages["worksheet/02_copy_all.html"].select(".contents"), "paper has page numbers"
@@ -322,30 +455,50 @@ def test_a_page_lists_its_sections_in_each_edition(pages):
 
 def test_a_page_has_our_scripts_and_a_policy_that_lets_no_other_run(pages):
     for name, page in pages.items():
-        digests = [b64encode(sha256(one.get_text().encode()).digest()).decode() for one in page.find_all("script")]
+        digests = [
+            b64encode(sha256(one.get_text().encode()).digest()).decode()
+            for one in page.find_all("script")
+        ]
         if "worksheet/" in name or name.endswith("_answers.html"):
             assert not digests, name
         else:
             policy = page.select_one("meta[http-equiv=Content-Security-Policy]")["content"]
             assert digests and all(f"'sha256-{digest}'" in policy for digest in digests), name
-            assert policy.count("script-src") == 1 and "unsafe" not in policy.partition("script-src")[2], name
+            assert (
+                policy.count("script-src") == 1
+                and "unsafe" not in policy.partition("script-src")[2]
+            ), name
             assert policy.startswith("default-src 'none';"), name
 
 
 def test_only_our_script_may_be_in_a_page_and_only_as_it_is():
     ours = SCRIPTS["reading"]
-    for script, problems in ((f"<script>{ours}</script>", 0), (f"<script>{ours};1</script>", 1),
-                             (f"<script src='data:,1'>{ours}</script>", 1)):  # fmt: skip
+    for script, problems in (
+        (f"<script>{ours}</script>", 0),
+        (f"<script>{ours};1</script>", 1),
+        (f"<script src='data:,1'>{ours}</script>", 1),
+    ):
         assert len(page_problems({"student/a.html": script})) == problems
 
 
-def test_the_index_offers_a_short_path_whose_sections_are_there(build, monkeypatch: pytest.MonkeyPatch):
-    lessons = {"n00_look_first": sample_lessons.look_first(), "n02_copy_all": sample_lessons.copy_all()}
-    monkeypatch.setattr(module, "SHORT_PATH", (("00_look_first", "text"), ("02_copy_all", "Run-it")))
-    links = [link["href"] for link in build(**lessons)["student/index.html"].select("#short-path ~ ol a")]
+def test_the_index_offers_a_short_path_whose_sections_are_there(
+    build, monkeypatch: pytest.MonkeyPatch
+):
+    lessons = {
+        "n00_look_first": sample_lessons.look_first(),
+        "n02_copy_all": sample_lessons.copy_all(),
+    }
+    monkeypatch.setattr(
+        module, "SHORT_PATH", (("00_look_first", "text"), ("02_copy_all", "Run-it"))
+    )
+    links = [
+        link["href"] for link in build(**lessons)["student/index.html"].select("#short-path ~ ol a")
+    ]
     assert links == ["00_look_first.html#text", "02_copy_all.html#Run-it"]
     monkeypatch.setattr(module, "SHORT_PATH", (("02_copy_all", "Renamed"),))
-    with pytest.raises(HandoutError, match=r"student/index.html: link to '02_copy_all.html#Renamed'"):
+    with pytest.raises(
+        HandoutError, match=r"student/index.html: link to '02_copy_all.html#Renamed'"
+    ):
         build(**lessons)
     monkeypatch.setattr(module, "SHORT_PATH", (("03_not_here", "Run-it"),))
     assert not build(**lessons)["student/index.html"].select("#short-path")
@@ -354,15 +507,24 @@ def test_the_index_offers_a_short_path_whose_sections_are_there(build, monkeypat
 def test_the_index_tells_what_is_new(tmp_path: Path):
     news = tmp_path / "CHANGELOG.md"
     said = "### Pages\n\n- **dark** [here](README.md), [there](https://a.org/)"
-    news.write_text(f"# Changes\n\n## Unreleased\n\n## 1.1\n\n{said}\n\n## 1.0\n\n- old\n", encoding="utf-8")
+    news.write_text(
+        f"# Changes\n\n## Unreleased\n\n## 1.1\n\n{said}\n\n## 1.0\n\n- old\n", encoding="utf-8"
+    )
     title, html = module._news(news)
     tree = BeautifulSoup(html, "html.parser")
-    assert title == "1.1" and "old" not in html and tree.strong.get_text() == "dark" and not tree.find(id=True)
-    assert tree.li.get_text() == "dark here, there" and [link["href"] for link in tree("a")] == ["https://a.org/"]
+    assert (
+        title == "1.1"
+        and "old" not in html
+        and tree.strong.get_text() == "dark"
+        and not tree.find(id=True)
+    )
+    assert tree.li.get_text() == "dark here, there" and [link["href"] for link in tree("a")] == [
+        "https://a.org/"
+    ]
     assert module._news(tmp_path / "none.md") is None
 
 
-# --- glossary ---------------------------------------------------------------------------------------------
+# --- glossary -------------------------------------------------------------------------------------
 
 
 def linked(html: str) -> BeautifulSoup:
@@ -372,22 +534,35 @@ def linked(html: str) -> BeautifulSoup:
 
 
 def test_the_longest_term_wins_and_only_its_first_use_is_linked():
-    tree = linked("<p>The page cache holds pages. A page, the page cache; Page faults, minor faults.</p>")
+    tree = linked(
+        "<p>The page cache holds pages. A page, the page cache; Page faults, minor faults.</p>"
+    )
     assert [(a.get_text(), a["href"]) for a in tree.find_all("a")] == [
         ("page cache", "glossary.html#page-cache"),
         ("pages", "glossary.html#page"),
         ("Page faults", "glossary.html#page-fault"),
         ("minor faults", "glossary.html#minor-fault"),
     ]
-    assert tree.get_text() == "The page cache holds pages. A page, the page cache; Page faults, minor faults."
+    assert (
+        tree.get_text()
+        == "The page cache holds pages. A page, the page cache; Page faults, minor faults."
+    )
 
 
 @pytest.mark.parametrize(
     "html",
-    ["<h2>The heap</h2>", "<code>heap</code>", "<pre>heap</pre>", '<a href="#x">a heap</a>', "<p>heaped heap-like</p>",
-     "<summary>heap</summary>", "<figcaption>heap</figcaption>",
-     '<div class="teacher"><p>heap</p></div>', "<!-- heap -->"],
-)  # fmt: skip
+    [
+        "<h2>The heap</h2>",
+        "<code>heap</code>",
+        "<pre>heap</pre>",
+        '<a href="#x">a heap</a>',
+        "<p>heaped heap-like</p>",
+        "<summary>heap</summary>",
+        "<figcaption>heap</figcaption>",
+        '<div class="teacher"><p>heap</p></div>',
+        "<!-- heap -->",
+    ],
+)
 def test_terms_are_linked_in_prose_only(html: str):
     assert not linked(html).select("a.term")
     assert len(linked(f"{html}<p>The heap.</p>").select("a.term")) == 1
@@ -402,10 +577,12 @@ def test_the_glossary_is_one_sentence_a_term():
     terms = {term.name: term for term in read_terms(GLOSSARY)}
     assert len({term.anchor for term in terms.values()}) == len(terms)
     for term in terms.values():
-        assert re.fullmatch(r"[^.]*(\.\S[^.]*)*\.", term.means), f"{term.name}: not one sentence: {term.means}"
+        assert re.fullmatch(r"[^.]*(\.\S[^.]*)*\.", term.means), (
+            f"{term.name}: not one sentence: {term.means}"
+        )
 
 
-# --- what stops a build -----------------------------------------------------------------------------------
+# --- what stops a build ---------------------------------------------------------------------------
 
 
 @each_of(
@@ -423,7 +600,10 @@ def test_the_glossary_is_one_sentence_a_term():
     ("<p id='x'>a</p><p id='x'>b</p>", "id='x' is there already"),
     ("<a href='03_later.ipynb'>x</a>", "link to '03_later.ipynb', which is not a handout"),
     ("<a href='#nowhere'>x</a>", "link to '#nowhere', but there is no such place"),
-    ("<a href='../instructor/index.html'>x</a>", "link to '../instructor/index.html', out of its folder"),
+    (
+        "<a href='../instructor/index.html'>x</a>",
+        "link to '../instructor/index.html', out of its folder",
+    ),
     (f"<p>in {ROOT}/data</p>", f"names '{ROOT}', a folder of this machine"),
     (f"<p title='{generated()}/a.bin'>x</p>", f"names '{generated()}', a folder of this machine"),
 )
@@ -433,7 +613,9 @@ def test_what_spoils_a_page_is_named_with_its_cell(build, html: str, words: str)
     assert "student/02_x.html, cell look-here: " in str(refusal.value)
 
 
-def test_a_page_names_no_home_but_may_name_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_page_names_no_home_but_may_name_the_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     pages = {"student/a.html": f"<p>{tmp_path}/.cache/a.bin</p><p>/tmp/a, {tmp_path}-not/a</p>"}
     for home, names in ((str(tmp_path), 1), ("/", 0), ("/tmp", 0)):
         monkeypatch.setenv("HOME", home)
@@ -442,12 +624,26 @@ def test_a_page_names_no_home_but_may_name_the_root(tmp_path: Path, monkeypatch:
 
 @each_of(
     ("output", "words"),
-    (new_output("error", ename="OSError", evalue="no space", traceback=[]), "ends in OSError: no space"),
-    (new_output("stream", name="stderr", text="x.py:1\n  FutureWarning: soon\n"), "'FutureWarning: soon'"),
-    (new_output("display_data", {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "IntSlider()"}),
-     "a widget without a picture"),
-    (new_output("display_data", {"image/png": "iVBO", "text/plain": "<Figure>"}), "an image without alternative"),
-)  # fmt: skip
+    (
+        new_output("error", ename="OSError", evalue="no space", traceback=[]),
+        "ends in OSError: no space",
+    ),
+    (
+        new_output("stream", name="stderr", text="x.py:1\n  FutureWarning: soon\n"),
+        "'FutureWarning: soon'",
+    ),
+    (
+        new_output(
+            "display_data",
+            {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "IntSlider()"},
+        ),
+        "a widget without a picture",
+    ),
+    (
+        new_output("display_data", {"image/png": "iVBO", "text/plain": "<Figure>"}),
+        "an image without alternative",
+    ),
+)
 def test_outputs_nobody_should_meet_are_named(build, output, words: str):
     with pytest.raises(HandoutError, match=re.escape(words)) as refusal:
         build(n02_x=sample_lessons.lesson(new_code_cell("x", id="look-here", outputs=[output])))
@@ -455,9 +651,13 @@ def test_outputs_nobody_should_meet_are_named(build, output, words: str):
 
 
 def test_an_empty_output_is_left_out(build):
-    cell = new_code_cell("x", id="look-here", outputs=[new_output("display_data", {"text/html": ""})])  # a progress bar
+    cell = new_code_cell(
+        "x", id="look-here", outputs=[new_output("display_data", {"text/html": ""})]
+    )  # a progress bar
     page = build(n02_x=sample_lessons.lesson(cell))["student/02_x.html"]
-    assert page.select_one("[data-cell=look-here] pre.code") and not page.select("[data-cell=look-here] .output")
+    assert page.select_one("[data-cell=look-here] pre.code") and not page.select(
+        "[data-cell=look-here] .output"
+    )
 
 
 @pytest.mark.parametrize("gone", ["# 00", "15 minutes", "You will learn"])
@@ -471,13 +671,19 @@ def test_a_refused_build_leaves_the_last_one_and_a_new_one_takes_its_place(build
     build(n02_x=sample_lessons.lesson())
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "handouts").rglob("*")}
     with pytest.raises(HandoutError, match=r"(?s)a script.*loads x"):
-        build(n02_x=sample_lessons.lesson(sample_lessons.shows("<script></script><img src='x' alt='A curve'>")))
+        build(
+            n02_x=sample_lessons.lesson(
+                sample_lessons.shows("<script></script><img src='x' alt='A curve'>")
+            )
+        )
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "handouts").rglob("*")} == before
     assert sorted(os.listdir(tmp_path)) == ["02_x.ipynb", "claims.toml", "handouts"]
     build(n03_y=sample_lessons.lesson())
     for edition in module.LABELS:
         more = ["03_y_answers.html"] if edition == "instructor" else []
-        assert sorted(os.listdir(tmp_path / "handouts" / edition)) == sorted(["03_y.html", *more, *COMMON])
+        assert sorted(os.listdir(tmp_path / "handouts" / edition)) == sorted(
+            ["03_y.html", *more, *COMMON]
+        )
 
 
 def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -485,7 +691,10 @@ def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
     (tmp_path / ".handouts-01234567.partial" / "new").mkdir(parents=True)
     write_folder(folder, {"index.html": b"0", "old/page.html": b""})
     write_folder(folder, {"index.html": b"1", "new/page.html": b""})
-    assert (folder / "index.html").read_bytes() == b"1" and sorted(os.listdir(folder)) == ["index.html", "new"]
+    assert (folder / "index.html").read_bytes() == b"1" and sorted(os.listdir(folder)) == [
+        "index.html",
+        "new",
+    ]
 
     def fails(old: Path, new: Path) -> None:
         if old.name == "new":
@@ -499,15 +708,28 @@ def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
 
 
 def test_notes_for_teachers_come_from_a_file_of_their_own(tmp_path: Path):
-    (executed_copy,) = [path for path in sample_lessons.write(tmp_path) if path.name.startswith("02")]
-    cell = next(cell.id for cell in nbformat.read(executed_copy, 4).cells if cell.cell_type == "code")
+    (executed_copy,) = [
+        path for path in sample_lessons.write(tmp_path) if path.name.startswith("02")
+    ]
+    cell = next(
+        cell.id for cell in nbformat.read(executed_copy, 4).cells if cell.cell_type == "code"
+    )
     note = tmp_path / f"{executed_copy.stem}.md"
-    note.write_text(f"# Notes\n\nNot shown.\n\n## {cell}\n\n**Ask:** who-guessed?\n\n## Of it all\n\nWords.\n", "utf-8")
+    note.write_text(
+        f"# Notes\n\nNot shown.\n\n## {cell}\n\n**Ask:** who-guessed?\n\n## Of it all\n\nWords.\n",
+        "utf-8",
+    )
     lesson = read(executed_copy, tmp_path)
     after = lesson.notebook.cells[[c.id for c in lesson.notebook.cells].index(cell) + 1]
-    assert after.source == "**Ask:** who-guessed?" and "who-guessed" not in str(body(lesson, "student", None))
-    assert lesson.notebook.cells[-1].source == "## Of it all\n\nWords.", "what is no cell's ends the lesson"
+    assert after.source == "**Ask:** who-guessed?" and "who-guessed" not in str(
+        body(lesson, "student", None)
+    )
+    assert lesson.notebook.cells[-1].source == "## Of it all\n\nWords.", (
+        "what is no cell's ends the lesson"
+    )
     assert not body(lesson, "student", None).select(".teacher")
     note.write_text("## no-such-cell\n\nText.\n", encoding="utf-8")
-    with pytest.raises(HandoutError, match="a note for 'no-such-cell', but the lesson has no such cell"):
+    with pytest.raises(
+        HandoutError, match="a note for 'no-such-cell', but the lesson has no such cell"
+    ):
         read(executed_copy, tmp_path)

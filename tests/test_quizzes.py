@@ -1,4 +1,6 @@
-"""Quizzes: one right choice each, feedback on every choice, and answers that a measurement confirms."""
+"""Quizzes: one right choice each, feedback on every choice, and answers that a measurement
+confirms.
+"""
 
 import re
 from pathlib import Path
@@ -26,10 +28,14 @@ def test_the_marked_answer_is_the_measured_one(one: Quiz):
 @each
 def test_every_choice_opens_to_its_feedback(one: Quiz):
     html = one._repr_html_()
-    assert html.startswith('<div class="zc-quiz"') and html.count("<details") == len(one.choices) >= 3
+    assert (
+        html.startswith('<div class="zc-quiz"') and html.count("<details") == len(one.choices) >= 3
+    )
     assert html.count('data-right="yes"') == 1
     told = re.findall(r"</summary><p><strong [^>]*>(.*?)</strong> (.*?)</p></details>", html, re.S)
-    assert [came for came, _ in told] == ["✓ Right." if each.right else "✗ Not this one." for each in one.choices]
+    assert [came for came, _ in told] == [
+        "✓ Right." if each.right else "✗ Not this one." for each in one.choices
+    ]
     assert all(re.search(r"\w{3}", text) and not text.startswith("Yes") for _, text in told)
     assert "Click an answer." in html and " open>" not in html
     assert all(choice.text.split("`")[0] in repr(one) for choice in one.choices)
@@ -69,7 +75,9 @@ def test_what_is_clicked_is_marked_and_kept(a_student: None):
         assert one.solved == (at == 1)
     first, right, wrong, last = shown(quiz("02.counter"))
     assert shown(one) == [first, right, wrong, last] and not first and not last
-    assert right.startswith("✓ Right. The mapping") and wrong.startswith("✗ Not this one. It counts")
+    assert right.startswith("✓ Right. The mapping") and wrong.startswith(
+        "✗ Not this one. It counts"
+    )
     assert quiz("02.counter").clicked == "cb" and quiz("02.counter").solved
     assert re.findall(r"<details[^>]* open><summary[^>]*>\((.)", one._repr_html_()) == ["b", "c"]
 

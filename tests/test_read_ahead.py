@@ -30,9 +30,15 @@ def test_a_wider_window_brings_more(file: Path):
     runs = by_read_ahead(four_bytes, file, ["64 KiB", "512 KiB"])
     narrow, wide = (run.io.device_read_bytes for run in runs.values())
     assert [run.value for run in runs.values()] == [4, 4]
-    assert 4 < wide / narrow < 10 and [run.machine.read_ahead for run in runs.values()] == [2**16, 2**19]
+    assert 4 < wide / narrow < 10 and [run.machine.read_ahead for run in runs.values()] == [
+        2**16,
+        2**19,
+    ]
     assert [path.name for path in file.parent.iterdir()] == ["file"]
-    assert str(file.parent) not in subprocess.run(["losetup", "--all"], capture_output=True, text=True).stdout
+    assert (
+        str(file.parent)
+        not in subprocess.run(["losetup", "--all"], capture_output=True, text=True).stdout
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no root")

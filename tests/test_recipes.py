@@ -1,5 +1,6 @@
-"""The shell lines that lesson 11 tells you to type do what it says, also when they are typed twice, too early or four
-times at once."""
+"""The shell lines that lesson 11 tells you to type do what it says, also when they are typed twice,
+too early or four times at once.
+"""
 
 import json
 import os
@@ -16,10 +17,21 @@ from helpers.units import MiB
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the lines are typed in a shell")
 
-LESSON = json.loads((NOTEBOOKS / "11_serve_a_model_while_it_changes.ipynb").read_text(encoding="utf-8"))
-PROSE = "\n".join("".join(cell["source"]) for cell in LESSON["cells"] if cell["cell_type"] == "markdown")
-BEFORE = {"keep": "under a name of its own:", "publish": "nobody does.\n\n**Mend it:**", "go back": "To go back,"}
-LINES = {step: re.search(re.escape(words) + r"[^`]*`([^`]+)`", PROSE)[1] for step, words in BEFORE.items()}
+LESSON = json.loads(
+    (NOTEBOOKS / "11_serve_a_model_while_it_changes.ipynb").read_text(encoding="utf-8")
+)
+PROSE = "\n".join(
+    "".join(cell["source"]) for cell in LESSON["cells"] if cell["cell_type"] == "markdown"
+)
+BEFORE = {
+    "keep": "under a name of its own:",
+    "publish": "nobody does.\n\n**Mend it:**",
+    "go back": "To go back,",
+}
+LINES = {
+    step: re.search(re.escape(words) + r"[^`]*`([^`]+)`", PROSE)[1]
+    for step, words in BEFORE.items()
+}
 
 
 @each_of(
@@ -28,7 +40,9 @@ LINES = {step: re.search(re.escape(words) + r"[^`]*`([^`]+)`", PROSE)[1] for ste
     ["keep", "keep", "go back", "go back", "publish", "publish", "go back"],
     ids=", ".join,
 )
-def test_no_order_of_the_lines_cuts_a_served_file_or_loses_the_kept_one(typed: list[str], tmp_path: Path):
+def test_no_order_of_the_lines_cuts_a_served_file_or_loses_the_kept_one(
+    typed: list[str], tmp_path: Path
+):
     m, kept, new = (tmp_path / name for name in ("m", "m.v3", "new"))
     m.write_text("version 3, the longer one")
     new.write_text("version 4")
@@ -39,7 +53,9 @@ def test_no_order_of_the_lines_cuts_a_served_file_or_loses_the_kept_one(typed: l
             readers.append((opened.enter_context(m.open()), m.read_text()))
             subprocess.run(LINES[step], shell=True, cwd=tmp_path, capture_output=True)
             assert kept.read_text() == third, f"{step}: the kept version is lost"
-            assert step == "keep" or m.read_text() == (third if step == "go back" else new.read_text()), step
+            assert step == "keep" or m.read_text() == (
+                third if step == "go back" else new.read_text()
+            ), step
             for file, text in readers:
                 file.seek(0)
                 assert file.read() == text, f"{step}: it changed a file that was being served"

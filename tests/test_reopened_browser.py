@@ -1,4 +1,6 @@
-"""A notebook that is opened again, in a real browser: no kernel knows its widgets, and what they showed is there."""
+"""A notebook that is opened again, in a real browser: no kernel knows its widgets, and what they
+showed is there.
+"""
 
 import json
 import re
@@ -16,18 +18,28 @@ from playwright.sync_api import Page, expect
 NAME = "reopened.ipynb"
 NOT_SHOWN = re.compile("Error displaying|model not found|Loading widget|A Jupyter Widget")
 CELLS = {
-    "imports": """import time
+    "imports": (
+        """import time
 from helpers import lasting
 from helpers.measure import Explorer
 from helpers.show import dial, page_explorer
-from helpers.teach import predict, quiz""",
+from helpers.teach import predict, quiz"""
+    ),
     "number": 'predict("00.peak", "How much memory does it take?")',
     "choice": 'predict("00.why", "Who takes it?", choices=["the heap", "the cache"])',
-    "long": f'predict("00.each", "How much?", each=["of {"anonymous " * 8}memory", "of the rest"])',
+    "long": (
+        f'predict("00.each", "How much?", each=["of {"anonymous " * 8}memory", "of the rest"])'
+    ),
     "quiz": 'quiz("02.counter")',
-    "dial": 'dial("Types", {1: {"a call": 31.0}, 4: {"a call": 48.0}, 64: {"a call": 99.0}}, {"a call": "ns"})',
+    "dial": (
+        'dial("Types", {1: {"a call": 31.0}, 4: {"a call": 48.0}, 64: {"a call": 99.0}}, {"a'
+        ' call": "ns"})'
+    ),
     "explorer": "explorer = Explorer(16)\npage_explorer(explorer)",
-    "bar": 'lasting.PROGRESS_DELAY_S = 0.1\nfor _ in lasting.progress_bar(range(20), desc="waiting"): time.sleep(0.1)',
+    "bar": (
+        'lasting.PROGRESS_DELAY_S = 0.1\nfor _ in lasting.progress_bar(range(20), desc="waiting"):'
+        " time.sleep(0.1)"
+    ),
 }
 
 pytestmark = [pytest.mark.slow, pytest.mark.notebooks]
@@ -62,13 +74,17 @@ def is_as_left(lab: Page) -> None:
     badges = cell(lab, "quiz").locator(".zc-badge").filter(visible=True)
     expect(badges).to_have_text(["✓ Right.", "✗ Not this one."])
     for name, alt in (("dial", "Marked: Types 4:"), ("explorer", r"1 anonymous \(page 3\)")):
-        expect(cell(lab, name).locator("img").filter(visible=True)).to_have_attribute("alt", re.compile(alt))
+        expect(cell(lab, name).locator("img").filter(visible=True)).to_have_attribute(
+            "alt", re.compile(alt)
+        )
     for name in CELLS:
         shown = cell(lab, name).locator(".jp-OutputArea-output")
         expect(shown.filter(has_text=NOT_SHOWN, visible=True)).to_have_count(0)
 
 
-def test_while_the_kernel_lives_its_widgets_are_shown_and_not_their_copies(lab: Page, notebook: Path):
+def test_while_the_kernel_lives_its_widgets_are_shown_and_not_their_copies(
+    lab: Page, notebook: Path
+):
     opened(lab, NAME)
     run_all(lab)
     assert not [output for output in outputs(lab) if output["output_type"] == "error"]
@@ -93,11 +109,20 @@ def test_what_is_filled_in_fits_a_narrow_window(lab: Page, notebook: Path, width
     lab.set_viewport_size({"width": width, "height": 1000})
     lab.evaluate("() => jupyterapp.commands.execute('application:toggle-left-area')")
     for name in ("long", "choice", "quiz"):
-        inside = cell(lab, name).locator(".zc-inputs").locator("input, button, label, p").filter(visible=True)
+        inside = (
+            cell(lab, name)
+            .locator(".zc-inputs")
+            .locator("input, button, label, p")
+            .filter(visible=True)
+        )
         boxes = [each.bounding_box() for each in inside.all()]
         edge = cell(lab, name).locator(".jp-OutputArea-output").first.bounding_box()
-        assert len(boxes) > 3 and all(box["x"] + box["width"] <= edge["x"] + edge["width"] for box in boxes), name
-        assert all(each.evaluate("one => one.scrollWidth <= one.clientWidth + 1") for each in inside.all()), name
+        assert len(boxes) > 3 and all(
+            box["x"] + box["width"] <= edge["x"] + edge["width"] for box in boxes
+        ), name
+        assert all(
+            each.evaluate("one => one.scrollWidth <= one.clientWidth + 1") for each in inside.all()
+        ), name
     lab.evaluate("() => jupyterapp.commands.execute('application:toggle-left-area')")
     lab.set_viewport_size({"width": 1300, "height": 1000})
 
@@ -113,7 +138,9 @@ def test_without_the_kernel_the_copies_are_shown(lab: Page, notebook: Path, time
 
 
 def test_a_teacher_sees_them_too(lab: Page, notebook: Path):
-    """Another person's JupyterLab doesn't trust the notebook; here, because it isn't the file that was saved."""
+    """Another person's JupyterLab doesn't trust the notebook; here, because it isn't the file that
+    was saved.
+    """
     other = notebook.with_name("handed_in.ipynb")
     other.write_text(notebook.read_text().replace("How much memory", "How many bytes"))
     open_again(lab, other.name)
@@ -129,7 +156,11 @@ def test_nbconvert_writes_the_copies(notebook: Path):
     assert "300 MiB" in page.get_text() and "☑ the cache" in page.get_text()
     told = "".join(picture["alt"] for picture in page("img"))
     assert "Marked: Types 4:" in told and "1 anonymous (page 3)" in told
-    assert not NOT_SHOWN.search(str(page)) and "widget-view" not in str(page) and "UserWarning" not in done.stderr
+    assert (
+        not NOT_SHOWN.search(str(page))
+        and "widget-view" not in str(page)
+        and "UserWarning" not in done.stderr
+    )
 
 
 def test_a_progress_bar_was_shown_and_leaves_nothing(notebook: Path):

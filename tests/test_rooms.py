@@ -11,7 +11,16 @@ import pytest
 from helpers.folders import ROOT
 
 HELPERS = ROOT / "helpers"
-JUPYTER = {"IPython", "ipykernel", "ipywidgets", "jupyter_client", "matplotlib", "nbclient", "nbconvert", "nbformat"}
+JUPYTER = {
+    "IPython",
+    "ipykernel",
+    "ipywidgets",
+    "jupyter_client",
+    "matplotlib",
+    "nbclient",
+    "nbconvert",
+    "nbformat",
+}
 
 
 def table(readme: str) -> dict[str, set[str]]:
@@ -36,7 +45,9 @@ def used(room: str) -> dict[str, str]:
     found = {}
     for path in sorted((HELPERS / room).rglob("*.py")):
         inside = path.relative_to(HELPERS)
-        for first, *rest in imported(path.read_text(encoding="utf-8"), ("helpers", *inside.parts[:-1])):
+        for first, *rest in imported(
+            path.read_text(encoding="utf-8"), ("helpers", *inside.parts[:-1])
+        ):
             other = rest[0] if first == "helpers" and rest else first
             if other != room and (first != "helpers" or other in TABLE):
                 found[other] = inside.as_posix()
@@ -54,18 +65,27 @@ def test_the_table_names_every_room():
 def test_a_room_imports_no_more_than_the_table_allows(room: str):
     found = {other: path for other, path in used(room).items() if other in TABLE}
     for other in found.keys() - TABLE[room]:
-        pytest.fail(f"{found[other]} imports from {other}, which the README's table does not let {room} do")
+        pytest.fail(
+            f"{found[other]} imports from {other}, which the README's table does not let {room} do"
+        )
 
 
 @pytest.mark.parametrize("room", ["measure", "show"])
 def test_what_is_shared_is_few(room: str):
     statements = ast.parse((HELPERS / room / "__init__.py").read_text(encoding="utf-8")).body
-    shared = [len(step.names) for step in statements if isinstance(step, ast.ImportFrom) and step.level == 1]
+    shared = [
+        len(step.names)
+        for step in statements
+        if isinstance(step, ast.ImportFrom) and step.level == 1
+    ]
     assert sum(shared) <= 20
 
 
 def test_no_lesson_imports_from_a_later_one():
-    folders = {path.parent.name: path.read_text(encoding="utf-8") for path in HELPERS.glob("lessons/*/__init__.py")}
+    folders = {
+        path.parent.name: path.read_text(encoding="utf-8")
+        for path in HELPERS.glob("lessons/*/__init__.py")
+    }
     number = {name: re.match('"""Lesson ([0-9]{2}): ', text)[1] for name, text in folders.items()}
     for path in HELPERS.glob("lessons/*/*.py"):
         own = path.parent.name
@@ -75,13 +95,25 @@ def test_no_lesson_imports_from_a_later_one():
 
 def test_what_serves_every_room_knows_none():
     for path in set(HELPERS.glob("*.py")) - {HELPERS / "__init__.py"}:
-        names = [name[1] for name in imported(path.read_text(encoding="utf-8"), ("helpers",)) if name[0] == "helpers"]
-        assert not TABLE.keys() & set(names), f"{path.name} imports from a room; it would be a part of one"
+        names = [
+            name[1]
+            for name in imported(path.read_text(encoding="utf-8"), ("helpers",))
+            if name[0] == "helpers"
+        ]
+        assert not TABLE.keys() & set(names), (
+            f"{path.name} imports from a room; it would be a part of one"
+        )
 
 
 def test_the_package_itself_imports_a_room_only_when_a_notebook_loads_it():
-    code = "import helpers, sys; print({name for name in sys.modules if name.startswith('helpers.')} or 'none')"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "none\n"
+    code = (
+        "import helpers, sys; print({name for name in sys.modules if name.startswith('helpers.')} "
+        "or 'none')"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
+        == "none\n"
+    )
 
 
 @pytest.mark.parametrize("room", ["make", "measure", "ideas"])

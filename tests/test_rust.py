@@ -1,4 +1,6 @@
-"""The Rust programs: their records have the shape that's taught, and are what the programs print where cargo is."""
+"""The Rust programs: their records have the shape that's taught, and are what the programs print
+where cargo is.
+"""
 
 import json
 import re
@@ -21,8 +23,16 @@ from helpers.publish.record import NotBuilt, answers, built, figures_in, record_
 from helpers.show import rust
 
 TWINS, REFUSED = ("copy", "cow", "dispatch", "swap", "yoke"), {"dangling": ("E0505", "E0515")}
-CRATES, CRATES_REFUSED = ("copy", "cow", "dispatch", "yoke"), {"uncached": ("E0597",), "unpromised": ("E0277",)}
-EVERY = [*map(twin, TWINS), refusal("dangling"), *map(crate, CRATES), *map(crate_refusal, CRATES_REFUSED)]
+CRATES, CRATES_REFUSED = (
+    ("copy", "cow", "dispatch", "yoke"),
+    {"uncached": ("E0597",), "unpromised": ("E0277",)},
+)
+EVERY = [
+    *map(twin, TWINS),
+    refusal("dangling"),
+    *map(crate, CRATES),
+    *map(crate_refusal, CRATES_REFUSED),
+]
 RECORDS = folders.RECORDED / "rust"
 
 
@@ -74,7 +84,9 @@ def test_copies_take_what_they_hold_at_once(made):
     assert bytes_ / 100 < figures["chunk loop"]["peak heap"] < bytes_ / 10
     for way in ("io::copy", "mapping"):
         assert figures[way]["peak heap"] < bytes_ / 100
-    assert all(figures[way]["seconds"] > 0 for way in ("read_to_end", "chunk loop", "io::copy", "mapping"))
+    assert all(
+        figures[way]["seconds"] > 0 for way in ("read_to_end", "chunk loop", "io::copy", "mapping")
+    )
     assert figures["first line"]["peak heap"] == 1024, "the line buffer of standard output"
 
 
@@ -83,12 +95,20 @@ def test_a_cow_copies_when_asked_to_write(made):
     sizes = figures["size_of"]
     assert sizes["&str"] == 16 and sizes["String"] == 24
     assert sizes["Cow<str>"] == sizes["Cow<[i32]>"] == sizes["Option<Cow<str>>"] in (24, 32)
-    moved = {name: one["address before"] != one["address after"] for name, one in figures.items() if "is" in one}
+    moved = {
+        name: one["address before"] != one["address after"]
+        for name, one in figures.items()
+        if "is" in one
+    }
     assert moved == {
-        "abs_all, no negative": False, "abs_all, one negative": True, "to_mut, nothing written": True,
-    }  # fmt: skip
+        "abs_all, no negative": False,
+        "abs_all, one negative": True,
+        "to_mut, nothing written": True,
+    }
     for name, copied in moved.items():
-        assert (figures[name]["is"], figures[name]["allocated"]) == (("Owned", 5 * 4) if copied else ("Borrowed", 0))
+        assert (figures[name]["is"], figures[name]["allocated"]) == (
+            ("Owned", 5 * 4) if copied else ("Borrowed", 0)
+        )
 
 
 def test_dynamic_dispatch_takes_two_words_and_a_table(made):
@@ -100,7 +120,12 @@ def test_dynamic_dispatch_takes_two_words_and_a_table(made):
         assert list(table) == ["drop", "size", "align", "infer"]
         assert (table["size"], table["align"]) == (sizes[name], 8) and int(table["infer"], 16) > 0
     assert figures["vtable of Scale"]["infer"] != figures["vtable of Affine"]["infer"]
-    assert list(figures["infer(10)"].values()) == [30, 30, 31, 31]  # called by name, and by hand through the table
+    assert list(figures["infer(10)"].values()) == [
+        30,
+        30,
+        31,
+        31,
+    ]  # called by name, and by hand through the table
     assert costs["static (inlined)"] < min(costs["Box<dyn> (shuffled)"], costs["enum (shuffled)"])
     assert costs["static (inlined)"] < costs["static (not inlined)"]
     assert costs["static (inlined)"] < costs["function pointer"] < costs["Box<dyn> (shuffled)"]
@@ -112,32 +137,51 @@ def test_a_yoke_moves_without_its_bytes_and_frees_them_at_the_last_drop(made):
     yokes = {value for name, value in figures["move"].items() if name.startswith("yoke")}
     assert len(views) == 1 and len(yokes) == 3
     live = figures["drop"]
-    assert live["one yoke"] == live["and its clone"] == live["first dropped"] >= 2**20 and live["last dropped"] == 0
+    assert (
+        live["one yoke"] == live["and its clone"] == live["first dropped"] >= 2**20
+        and live["last dropped"] == 0
+    )
     assert list(figures["Rc count"].values()) == [1, 2, 1]
 
 
 def test_a_swap_waits_for_nobody_and_the_last_owner_unmaps(made):
     figures = made("swap")
-    assert all(figures[name]["answers"] > 0 and figures[name]["torn"] == 0 for name in ("thread 1", "thread 2"))
+    assert all(
+        figures[name]["answers"] > 0 and figures[name]["torn"] == 0
+        for name in ("thread 1", "thread 2")
+    )
     after = {"current version": 10, "version of the slow request": 0, "owners of that version": 1}
     assert figures["after the swaps"] == after
     assert figures["models mapped"] == {"during the slow request": 2, "when that has ended": 1}
 
 
-@pytest.mark.parametrize("one", [one for one in EVERY if isinstance(one, Refusal)], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "one", [one for one in EVERY if isinstance(one, Refusal)], ids=lambda one: one.name
+)
 def test_what_the_compiler_refuses(one: Refusal):
     codes = REFUSED | {f"crates/{name}": codes for name, codes in CRATES_REFUSED.items()}
-    assert tuple(sorted(one.codes)) == codes[one.name] and f"--> {Path(one.name).name}.rs:" in one.message
-    assert str(folders.ROOT) not in one.message and "/registry/" not in one.message, "a folder of the machine"
-    says = {"dangling": "cannot move out of `cart` because it is borrowed", "crates/uncached": "does not live long"}
+    assert (
+        tuple(sorted(one.codes)) == codes[one.name]
+        and f"--> {Path(one.name).name}.rs:" in one.message
+    )
+    assert str(folders.ROOT) not in one.message and "/registry/" not in one.message, (
+        "a folder of the machine"
+    )
+    says = {
+        "dangling": "cannot move out of `cart` because it is borrowed",
+        "crates/uncached": "does not live long",
+    }
     assert says.get(one.name, "StableDeref` is not satisfied") in one.message
 
 
 @pytest.mark.parametrize(
-    "folder", ["", pytest.param("crates", marks=[pytest.mark.slow, pytest.mark.stamped(part="rust")])]
+    "folder",
+    ["", pytest.param("crates", marks=[pytest.mark.slow, pytest.mark.stamped(part="rust")])],
 )
 def test_what_is_recorded_is_what_runs(folder: str, told: Callable[[str], dict]):
-    assert sorted(told(folder)) == sorted((*CRATES, *CRATES_REFUSED) if folder else (*TWINS, *REFUSED))
+    assert sorted(told(folder)) == sorted(
+        (*CRATES, *CRATES_REFUSED) if folder else (*TWINS, *REFUSED)
+    )
     for name, here in told(folder).items():
         kept = json.loads((RECORDS / folder / f"{name}.json").read_text(encoding="utf-8"))
         assert set(kept) - {"compilers", "others"} == {*here, "machine", "date"}
@@ -145,13 +189,19 @@ def test_what_is_recorded_is_what_runs(folder: str, told: Callable[[str], dict])
         for section, names in here.get("figures", {}).items():
             words = section.startswith("words")  # three or four, depending on the compiler
             assert words or list(names) == list(kept["figures"][section])
-        assert set(kept.get("figures", ())) == set(here.get("figures", ())) and kept.get("crates") == here.get("crates")
+        assert set(kept.get("figures", ())) == set(here.get("figures", ())) and kept.get(
+            "crates"
+        ) == here.get("crates")
 
 
 def test_the_record_is_of_the_versions_that_the_project_asks_for():
     """Each must be exact, because there's no lock file."""
-    asked = tomllib.loads((RUST / "crates" / "Cargo.toml").read_text(encoding="utf-8"))["dependencies"]
-    versions = {name: told if isinstance(told, str) else told["version"] for name, told in asked.items()}
+    asked = tomllib.loads((RUST / "crates" / "Cargo.toml").read_text(encoding="utf-8"))[
+        "dependencies"
+    ]
+    versions = {
+        name: told if isinstance(told, str) else told["version"] for name, told in asked.items()
+    }
     assert all(re.fullmatch(r"=\d+\.\d+\.\d+", version) for version in versions.values())
     for one in EVERY:
         if one.name.startswith("crates/"):
@@ -173,7 +223,9 @@ def test_recording_keeps_other_compilers_and_writes_nothing_half(
     assert kept["machine"] == "a machine" and kept["compilers"] == old["compilers"]
     (tmp_path / "sources").mkdir()
     monkeypatch.setattr("helpers.publish.record.RUST", tmp_path / "sources")
-    (tmp_path / "sources" / "Cargo.toml").write_text('[package]\nname = "x"\n[[bin]]\nname = "x"\npath = "x.rs"\n')
+    (tmp_path / "sources" / "Cargo.toml").write_text(
+        '[package]\nname = "x"\n[[bin]]\nname = "x"\npath = "x.rs"\n'
+    )
     (tmp_path / "sources" / "x.rs").write_text('fn main() { let x: u8 = "a"; }')
     with pytest.raises(NotBuilt, match="mismatched types"):
         record_programs("another")
@@ -186,13 +238,17 @@ def test_parts_are_whole(one: Twin | Refusal):
     assert marks
     for part in map(one.part, marks):
         assert part.count("{") == part.count("}") and "// part" not in part and "// end" not in part
-        assert part.strip() and all(len(line) <= 86 for line in part.splitlines()), "a line that a page cannot hold"
+        assert part.strip() and all(len(line) <= 86 for line in part.splitlines()), (
+            "a line that a page cannot hold"
+        )
     with pytest.raises(ValueError, match="no part 'beginning'; there are: "):
         one.part("beginning")
 
 
 def test_an_unknown_name_is_answered_with_those_there_are():
-    with pytest.raises(ValueError, match="no Rust program 'cows'; there are: copy, cow, dispatch, swap, yoke"):
+    with pytest.raises(
+        ValueError, match="no Rust program 'cows'; there are: copy, cow, dispatch, swap, yoke"
+    ):
         twin("cows")
     with pytest.raises(ValueError, match="there are: uncached, unpromised"):
         crate_refusal("cow")
@@ -201,21 +257,35 @@ def test_an_unknown_name_is_answered_with_those_there_are():
 
 
 def test_figures_are_read_from_what_a_program_prints():
-    assert figures_in("a\tb\t1\na\tc\t1.5\nd\te\t0x1f\n") == {"a": {"b": 1, "c": 1.5}, "d": {"e": "0x1f"}}
+    assert figures_in("a\tb\t1\na\tc\t1.5\nd\te\t0x1f\n") == {
+        "a": {"b": 1, "c": 1.5},
+        "d": {"e": "0x1f"},
+    }
     with pytest.raises(ValueError, match="'a b' is not a figure"):
         figures_in("a b\n")
 
 
 def test_a_page_shows_source_figures_and_where_they_were_made():
-    shown = rust(twin("copy"), "chunks", sections=("read_to_end", "chunk loop"), caption="Two ways.")
+    shown = rust(
+        twin("copy"), "chunks", sections=("read_to_end", "chunk loop"), caption="Two ways."
+    )
     page = BeautifulSoup(shown._repr_html_(), "html.parser")
     assert page.pre.get_text().strip() == twin("copy").part("chunks").strip()
-    assert [row.th.get_text() for row in page.tbody.find_all("tr")] == ["read_to_end", "chunk loop"]
+    assert [row.th.get_text() for row in page.tbody.find_all("tr")] == [
+        "read_to_end",
+        "chunk loop",
+    ]
     assert page.caption.get_text() == "Two ways." and "64\xa0MiB" in page.tbody.get_text()
     assert page.p.get_text().startswith("Recorded, not run here: rustc 1.")
-    naive, page = refusal("dangling"), BeautifulSoup(rust(refusal("dangling"), "naive")._repr_html_(), "html.parser")
+    naive, page = (
+        refusal("dangling"),
+        BeautifulSoup(rust(refusal("dangling"), "naive")._repr_html_(), "html.parser"),
+    )
     source, message = page.find_all("pre")
-    assert source.get_text().strip() == naive.part("naive").strip() and message.get_text() == naive.message
+    assert (
+        source.get_text().strip() == naive.part("naive").strip()
+        and message.get_text() == naive.message
+    )
 
 
 @pytest.mark.slow
@@ -227,14 +297,20 @@ def test_a_page_shows_source_figures_and_where_they_were_made():
     (["copy", "loop-1MiB", "same", "linked"], "same: a copy onto itself"),
     (["yoke", b"\xff"], r"xFF\" is not UTF-8"),
 )
-def test_programs_name_bad_input_and_touch_nothing(program: Callable, tmp_path: Path, words: list[str], message: str):
+def test_programs_name_bad_input_and_touch_nothing(
+    program: Callable, tmp_path: Path, words: list[str], message: str
+):
     name, *rest = words
     (tmp_path / "same").write_text("kept")
     (tmp_path / "linked").hardlink_to(tmp_path / "same")
-    done = subprocess.run([program("crates", name), *rest], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [program("crates", name), *rest], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == 2 and not done.stdout and re.search(message, done.stderr)
     assert "panicked" not in done.stderr
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(("same", "linked"), "kept")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("same", "linked"), "kept"
+    )
 
 
 @pytest.mark.needs(tool="Rust")
@@ -244,14 +320,24 @@ def test_the_appendix_compiles(tmp_path: Path):
     blocks = [block.splitlines() for block in re.findall(r"```rust\n(.*?)```", text, re.S)]
     refused = [line for block in blocks for line in block if "// refused" in line]
     assert len(refused) == 1
-    assert all(len(line) <= 86 for block in blocks for line in block), "a line that a page cannot hold"
+    assert all(len(line) <= 86 for block in blocks for line in block), (
+        "a line that a page cannot hold"
+    )
     for kept, code in (([], 0), (refused, 1)):
         lines = ["#![allow(dead_code, unused)]", "use std::rc::Rc;", "fn main() {"]
         for block in blocks:
             lines += ["{", *(line for line in block if line not in refused or line in kept), "}"]
         lines[lines.index("match cow {")] = 'let cow = Cow::Owned("x".into()); match cow {'
         (tmp_path / "a.rs").write_text("\n".join([*lines, "}"]))
-        command = ["rustc", "--edition", "2021", "--emit=metadata", "-o", str(tmp_path / "a"), str(tmp_path / "a.rs")]
+        command = [
+            "rustc",
+            "--edition",
+            "2021",
+            "--emit=metadata",
+            "-o",
+            str(tmp_path / "a"),
+            str(tmp_path / "a.rs"),
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == code, done.stderr
         assert not kept or "E0382" in done.stderr

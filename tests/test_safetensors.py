@@ -1,4 +1,6 @@
-"""The reader and writer of safetensors files: each rule, where the tensors lie, and the reference implementation."""
+"""The reader and writer of safetensors files: each rule, where the tensors lie, and the reference
+implementation.
+"""
 
 import gc
 import json
@@ -16,7 +18,14 @@ from hypothesis import strategies as st
 from tables import each_of
 
 from helpers.ideas import safetensors as ours
-from helpers.ideas.safetensors import SafetensorsError, ShardedFile, TensorFile, open_tensors, read_header, save
+from helpers.ideas.safetensors import (
+    SafetensorsError,
+    ShardedFile,
+    TensorFile,
+    open_tensors,
+    read_header,
+    save,
+)
 from helpers.ideas.tensor_header import INDEX_RULES, RULES
 from helpers.measure import measure
 
@@ -24,20 +33,30 @@ LINUX = sys.platform == "linux"
 
 
 def file_of(header: object, data: bytes = b"", length: int | None = None) -> bytes:
-    """The bytes of a file. A header that isn't bytes is written as JSON; its length is right unless given."""
+    """The bytes of a file. A header that isn't bytes is written as JSON; its length is right unless
+    given.
+    """
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return (len(text) if length is None else length).to_bytes(8, "little") + text + data
 
 
 def one(data: bytes = b"x", **fields: object) -> bytes:
-    """A file with one tensor of one byte; `fields` replaces some of its fields, or leaves them out (...)."""
+    """A file with one tensor of one byte; `fields` replaces some of its fields, or leaves them out
+    (...).
+    """
     table = {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]} | fields
-    return file_of({"a": {field: value for field, value in table.items() if value is not ...}}, data)
+    return file_of(
+        {"a": {field: value for field, value in table.items() if value is not ...}}, data
+    )
 
 
-def raw(shape: bytes = b"[1]", offsets: bytes = b"[0,1]", more: bytes = b"", data: bytes = b"x") -> bytes:
+def raw(
+    shape: bytes = b"[1]", offsets: bytes = b"[0,1]", more: bytes = b"", data: bytes = b"x"
+) -> bytes:
     """The same, with JSON that json.dumps wouldn't write."""
-    return file_of(b'{"a":{"dtype":"U8","shape":%b,"data_offsets":%b}%b}' % (shape, offsets, more), data)
+    return file_of(
+        b'{"a":{"dtype":"U8","shape":%b,"data_offsets":%b}%b}' % (shape, offsets, more), data
+    )
 
 
 def two(first: list[int], second: list[int], size: int) -> bytes:
@@ -57,7 +76,11 @@ def path(tmp_path: Path) -> Path:
 def mapped(path: Path) -> list[range]:
     """Where this process has mapped the file, from /proc/self/maps."""
     lines = [line.split(maxsplit=5) for line in Path("/proc/self/maps").read_text().splitlines()]
-    spans = [line[0].split("-") for line in lines if len(line) == 6 and line[5].split(" (deleted)")[0] == str(path)]
+    spans = [
+        line[0].split("-")
+        for line in lines
+        if len(line) == 6 and line[5].split(" (deleted)")[0] == str(path)
+    ]
     return [range(int(begin, 16), int(end, 16)) for begin, end in spans]
 
 
@@ -78,11 +101,19 @@ BROKEN = [
     ("not an object", file_of(b" {}"), "b' {}'"),
     ("not UTF-8", file_of(b'{"\xff":1}'), "position 2"),
     ("not UTF-8", file_of(b'{"__metadata__":{"a":"\\ud83d"}}'), "surrogates"),
-    ("not UTF-8", file_of(b'{"\\ude00":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}', b"x"), "surrogates"),
+    (
+        "not UTF-8",
+        file_of(b'{"\\ude00":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}', b"x"),
+        "surrogates",
+    ),
     ("not JSON", file_of(b"{"), "line 1 column 2"),
     ("not JSON", raw(shape=b"[" * 100_000 + b"]" * 100_000), "nested too deep"),
     ("not JSON", raw(offsets=b"[0," + b"1" * 10_000 + b"]"), "4300 digits"),
-    ("duplicate key", raw(more=b',"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}'), "'a' does"),
+    (
+        "duplicate key",
+        raw(more=b',"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}'),
+        "'a' does",
+    ),
     ("duplicate key", file_of(b'{"__metadata__":{"k":"1","k":"2"}}'), "'k' does"),
     ("metadata", file_of({"__metadata__": None}), "None"),
     ("metadata", file_of({"__metadata__": {"k": 1}}), "'k' is 1"),
@@ -107,7 +138,11 @@ BROKEN = [
     ("hole or overlap", two([0, 2], [1, 3], 3), "begins at 1, not 2"),
     ("end before begin", two([0, 2], [2, 1], 2), "from 2 to 1"),
     ("overflow", one(shape=[2**32, 2**32]), "4294967296, 4294967296"),
-    ("overflow", one(shape=[0, 2**63, 2**63], data_offsets=[0, 0], data=b""), "0, 9223372036854775808"),
+    (
+        "overflow",
+        one(shape=[0, 2**63, 2**63], data_offsets=[0, 0], data=b""),
+        "0, 9223372036854775808",
+    ),
     ("part of a byte", one(dtype="F4", shape=[1]), "4 bits"),
     ("wrong size", one(shape=[2]), "1 bytes, U8 of shape (2,) needs 2"),
     ("wrong size", one(shape=[2**60], data_offsets=[0, 1]), "needs 1152921504606846976"),
@@ -122,8 +157,12 @@ def test_broken_rule_is_named_with_what_is_there(number: int):
     with pytest.raises(SafetensorsError) as caught:
         read_header(data)
     error = caught.value
-    assert error.rule == rule and saw in error.saw and error.path is None and RULES[rule] in str(error)
-    about_a_tensor = list(RULES).index(rule) >= list(RULES).index("fields") and rule != "file length"
+    assert (
+        error.rule == rule and saw in error.saw and error.path is None and RULES[rule] in str(error)
+    )
+    about_a_tensor = (
+        list(RULES).index(rule) >= list(RULES).index("fields") and rule != "file length"
+    )
     assert (error.tensor in ("a", "b")) == about_a_tensor
     assert f"tensor {error.tensor!r}" in str(error) or not about_a_tensor
     again = pickle.loads(pickle.dumps(error))
@@ -140,8 +179,12 @@ LEGAL = {
     "an empty one between": two([0, 0], [0, 2], 2),
     "in another order": two([2, 3], [0, 2], 3),
     "an empty name": file_of({"": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}, b"x"),
-    "a pair of surrogates": file_of(b'{"\\ud83d\\ude00":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}', b"x"),
-    "a backslash and a u": file_of(b'{"\\\\ud83d":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}', b"x"),
+    "a pair of surrogates": file_of(
+        b'{"\\ud83d\\ude00":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}', b"x"
+    ),
+    "a backslash and a u": file_of(
+        b'{"\\\\ud83d":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}', b"x"
+    ),
     "two elements a byte": one(dtype="F4", shape=[2]),
     "a minus before 0": raw(offsets=b"[-0,1]"),
 }
@@ -152,9 +195,15 @@ def test_legal_header_is_read(what: str):
     data = LEGAL[what]
     header = read_header(data)
     assert header.size == 8 + int.from_bytes(data[:8], "little")
-    assert sum(entry.end - entry.begin for entry in header.entries.values()) == len(data) - header.size
+    assert (
+        sum(entry.end - entry.begin for entry in header.entries.values()) == len(data) - header.size
+    )
     assert read_header(data[: header.size], len(data)) == header, "the head is enough"
-    assert read_header(memoryview(bytearray(data))) == read_header(np.frombuffer(data, np.uint8)) == header
+    assert (
+        read_header(memoryview(bytearray(data)))
+        == read_header(np.frombuffer(data, np.uint8))
+        == header
+    )
 
 
 def test_the_layout_in_bytes_of_the_file():
@@ -172,7 +221,9 @@ def test_a_head_that_is_too_short_is_the_callers_fault():
 def test_messages_stay_short():
     name = "n" * 10_000
     with pytest.raises(SafetensorsError) as caught:
-        read_header(file_of({name: {"dtype": [[[[[[[[name]]]]]]]], "shape": [9] * 99, "data_offsets": []}}))
+        read_header(
+            file_of({name: {"dtype": [[[[[[[[name]]]]]]]], "shape": [9] * 99, "data_offsets": []}})
+        )
     assert caught.value.tensor == name and len(str(caught.value)) < 500
     wide: object = "x" * 1000
     for _ in range(6):
@@ -191,7 +242,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_header_takes_little_more_than_its_length(kind: str):
-    """In a process of its own, because tracemalloc counts every thread, no matter what started it."""
+    """In a process of its own, because tracemalloc counts every thread, no matter what
+    started it.
+    """
 
     def refused(data: bytes) -> tuple[str, str, int]:
         import tracemalloc
@@ -204,13 +257,21 @@ def test_a_hostile_header_takes_little_more_than_its_length(kind: str):
 
     data = file_of(HOSTILE[kind])
     rule, said, peak = measure(refused, data).value
-    assert rule == "fields" and re.search(r"its 2,\d{3},\d{3} bytes hold \S+ objects", said) and peak < 6 * len(data)
+    assert (
+        rule == "fields"
+        and re.search(r"its 2,\d{3},\d{3} bytes hold \S+ objects", said)
+        and peak < 6 * len(data)
+    )
 
 
 # A file
 
 EVERY = {
-    **{kind: np.arange(6).astype(kind).reshape(2, 3) for kind in ours.DTYPES.values() if hasattr(np, kind)},
+    **{
+        kind: np.arange(6).astype(kind).reshape(2, 3)
+        for kind in ours.DTYPES.values()
+        if hasattr(np, kind)
+    },
     "scalar": np.array(-0.0),
     "empty": np.zeros((3, 0, 2), "i4"),
     "nan": np.array([np.nan, np.inf], "f4"),
@@ -218,33 +279,49 @@ EVERY = {
 
 
 def equal(one: np.ndarray, other: np.ndarray) -> bool:
-    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+    return (
+        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+    )
 
 
 def misaligned(path: Path) -> Path:
-    """Tensors "a" of one byte, "b" of two float32 that begin at an odd place, and "c", empty, at another."""
+    """Tensors "a" of one byte, "b" of two float32 that begin at an odd place, and "c", empty, at
+    another.
+    """
     table = {
         "a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
         "b": {"dtype": "F32", "shape": [2], "data_offsets": [1, 9]},
         "c": {"dtype": "F64", "shape": [0], "data_offsets": [9, 9]},
     }
     text = json.dumps(table).encode()
-    path.write_bytes(file_of(text + b" " * (-len(text) % 8), b"x" + np.array([1, 2], "<f4").tobytes()))
+    path.write_bytes(
+        file_of(text + b" " * (-len(text) % 8), b"x" + np.array([1, 2], "<f4").tobytes())
+    )
     return path
 
 
 def test_round_trip(path: Path):
     save(EVERY, path, {"k": "v"})
     with TensorFile(path) as file:
-        assert file.keys() == EVERY.keys() and file.metadata == {"k": "v"} and len(file) == len(EVERY)
+        assert (
+            file.keys() == EVERY.keys() and file.metadata == {"k": "v"} and len(file) == len(EVERY)
+        )
         for name, array in EVERY.items():
-            assert equal(file[name], array) and not file[name].flags.writeable and file[name].flags.aligned
+            assert (
+                equal(file[name], array)
+                and not file[name].flags.writeable
+                and file[name].flags.aligned
+            )
             with pytest.raises(ValueError):
                 file[name].flags.writeable = True
         assert not file._copies
     with open_tensors(path) as file:
         assert isinstance(file, TensorFile) and "scalar" in file and "no" not in file
-        assert repr(file).count("\n") == 0 and str(path) in repr(file) and f"{len(EVERY)} tensors" in repr(file)
+        assert (
+            repr(file).count("\n") == 0
+            and str(path) in repr(file)
+            and f"{len(EVERY)} tensors" in repr(file)
+        )
 
 
 def test_misaligned_tensor_is_copied_once(path: Path):
@@ -252,7 +329,11 @@ def test_misaligned_tensor_is_copied_once(path: Path):
         assert not file._copies and file.cow("a").is_borrowed and file.cow("c").is_borrowed
         cow = file.cow("b")
         assert not cow.is_borrowed and cow is file.cow("b") and list(file._copies) == ["b"]
-        assert file["b"].tolist() == [1, 2] and np.shares_memory(file["b"], file["b"]) and file["b"].flags.aligned
+        assert (
+            file["b"].tolist() == [1, 2]
+            and np.shares_memory(file["b"], file["b"])
+            and file["b"].flags.aligned
+        )
         assert not file["b"].flags.writeable and "1 copied" in repr(file)
         cow.to_mut()[0] = 5
         assert file["b"].tolist() == [5, 2], "there is one copy"
@@ -280,7 +361,9 @@ def test_views_outlive_the_file(path: Path):
 def test_names_that_are_not_there(path: Path):
     save({"layers.0.weight": np.zeros(1), "layers.0.bias": np.zeros(1)}, path)
     with TensorFile(path) as file:
-        with pytest.raises(KeyError, match=r"no tensor 'layers\.0\.wieght'; names like it: 'layers\.0\.weight'"):
+        with pytest.raises(
+            KeyError, match=r"no tensor 'layers\.0\.wieght'; names like it: 'layers\.0\.weight'"
+        ):
             file["layers.0.wieght"]
         with pytest.raises(KeyError, match=r"none; list\(file\)"):
             file["?"]
@@ -313,14 +396,26 @@ def test_dtypes_that_numpy_has_not(path: Path, monkeypatch: pytest.MonkeyPatch):
     }
     path.write_bytes(file_of(header, b"\x80\x3f\x00\x40\x38\x40\x12\x34"))
     with TensorFile(path) as file:
-        assert file["f4"].tolist() == [0x12, 0x34] and file["f4"].dtype == np.uint8 and file.entries["f4"].dtype == "F4"
+        assert (
+            file["f4"].tolist() == [0x12, 0x34]
+            and file["f4"].dtype == np.uint8
+            and file.entries["f4"].dtype == "F4"
+        )
         if ours.dtype_of("BF16") is not None:  # ml_dtypes is installed
-            assert file["bf"].dtype.name == "bfloat16" and file["bf"].astype("f4").tolist() == [[1, 2]]
-            assert file["f8"].dtype.name == "float8_e4m3fn" and file["f8"].astype("f4").tolist() == [1, 2]
+            assert file["bf"].dtype.name == "bfloat16" and file["bf"].astype("f4").tolist() == [
+                [1, 2]
+            ]
+            assert file["f8"].dtype.name == "float8_e4m3fn" and file["f8"].astype(
+                "f4"
+            ).tolist() == [1, 2]
     ours.dtype_of.cache_clear()
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with TensorFile(path) as file:
-        assert file["bf"].tolist() == [0x80, 0x3F, 0, 0x40] and file["bf"].dtype == np.uint8 and not file._copies
+        assert (
+            file["bf"].tolist() == [0x80, 0x3F, 0, 0x40]
+            and file["bf"].dtype == np.uint8
+            and not file._copies
+        )
     ours.dtype_of.cache_clear()
 
 
@@ -329,14 +424,22 @@ def test_dtypes_that_numpy_has_not(path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_arrays_of_any_layout_and_byte_order(path: Path):
     grid = np.arange(24, dtype="i4").reshape(2, 3, 4)
-    arrays = {"transposed": grid.T, "sliced": grid[:, ::-1, ::2], "fortran": np.asfortranarray(grid),
-              "big": grid.astype(">i4"), "big and sliced": grid.astype(">f8")[:, 1],
-              "broadcast": np.broadcast_to(7, (2, 3)), "read-only": np.frombuffer(b"ab", "u1"),
-              "big scalar": np.array(3, ">u2")}  # fmt: skip
+    arrays = {
+        "transposed": grid.T,
+        "sliced": grid[:, ::-1, ::2],
+        "fortran": np.asfortranarray(grid),
+        "big": grid.astype(">i4"),
+        "big and sliced": grid.astype(">f8")[:, 1],
+        "broadcast": np.broadcast_to(7, (2, 3)),
+        "read-only": np.frombuffer(b"ab", "u1"),
+        "big scalar": np.array(3, ">u2"),
+    }
     save(arrays, path)
     with TensorFile(path) as file:
         for name, array in arrays.items():
-            assert file[name].dtype == array.dtype.newbyteorder("<") and np.array_equal(file[name], array)
+            assert file[name].dtype == array.dtype.newbyteorder("<") and np.array_equal(
+                file[name], array
+            )
 
 
 @each_of(
@@ -410,24 +513,41 @@ def test_shards_are_opened_when_they_are_asked_for(tmp_path: Path):
     ("rule", "weight_map", "saw"),
     ("index", None, "weight_map"),
     ("index", ["a"], "weight_map"),
-    *(("shard", {"a": shard}, None) for shard in ("/etc/passwd", "sub/../../x", "", "C:x", "..\\x", "x\0y", 3)),
+    *(
+        ("shard", {"a": shard}, None)
+        for shard in ("/etc/passwd", "sub/../../x", "", "C:x", "..\\x", "x\0y", 3)
+    ),
     ("missing", {"z": "1.safetensors"}, "1.safetensors has no such tensor"),
-)  # fmt: skip
-def test_index_that_leads_out_of_its_folder_is_refused(tmp_path: Path, rule: str, weight_map: object, saw: str | None):
-    with pytest.raises(SafetensorsError) as caught, ShardedFile(sharded(tmp_path, weight_map)) as model:
+)
+def test_index_that_leads_out_of_its_folder_is_refused(
+    tmp_path: Path, rule: str, weight_map: object, saw: str | None
+):
+    with (
+        pytest.raises(SafetensorsError) as caught,
+        ShardedFile(sharded(tmp_path, weight_map)) as model,
+    ):
         model.entries  # noqa: B018
     error = caught.value
-    assert error.rule == rule and INDEX_RULES[rule] in str(error) and (saw is None or saw in str(error))
+    assert (
+        error.rule == rule
+        and INDEX_RULES[rule] in str(error)
+        and (saw is None or saw in str(error))
+    )
     assert error.path.name == "model.safetensors.index.json"
     assert error.tensor == (None if rule == "index" else next(iter(weight_map)))
 
 
 @pytest.mark.parametrize(
     ("rule", "text"),
-    [("index", b"{"), ("index", b"\xff"), ("index", b"[]"), ("index", b"[" * 100_000),
-     ("index", b'{"weight_map":{"a":"\\ud800.safetensors"}}'),
-     ("duplicate key", b'{"weight_map":{"a":"1.safetensors","a":"1.safetensors"}}')],
-)  # fmt: skip
+    [
+        ("index", b"{"),
+        ("index", b"\xff"),
+        ("index", b"[]"),
+        ("index", b"[" * 100_000),
+        ("index", b'{"weight_map":{"a":"\\ud800.safetensors"}}'),
+        ("duplicate key", b'{"weight_map":{"a":"1.safetensors","a":"1.safetensors"}}'),
+    ],
+)
 def test_malformed_index_is_refused(tmp_path: Path, rule: str, text: bytes):
     (path := tmp_path / "x.index.json").write_bytes(text)
     with pytest.raises(SafetensorsError, match=r"x\.index\.json") as caught:
@@ -439,34 +559,53 @@ def test_an_index_of_any_size_is_not_read(tmp_path: Path):
     path = tmp_path / "x.index.json"
     with path.open("wb") as file:
         file.truncate(2**40)
-    with pytest.raises(SafetensorsError, match="has 1,099,511,627,776 bytes, and 100,000,000 is the limit"):
+    with pytest.raises(
+        SafetensorsError, match="has 1,099,511,627,776 bytes, and 100,000,000 is the limit"
+    ):
         ShardedFile(path)
 
 
 # The reference implementation
 
-names = st.text(st.characters(exclude_categories=["Cs"]), max_size=6).filter(lambda name: name != "__metadata__")
+names = st.text(st.characters(exclude_categories=["Cs"]), max_size=6).filter(
+    lambda name: name != "__metadata__"
+)
 shapes = st.lists(st.integers(0, 4), max_size=4)
 arrays = st.builds(
     lambda kind, shape, seed: np.random.default_rng(seed).integers(0, 2, shape).astype(kind),
-    st.sampled_from([kind for kind in ours.DTYPES.values() if hasattr(np, kind)]), shapes, st.integers(0, 9),
-)  # fmt: skip
-some = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    st.sampled_from([kind for kind in ours.DTYPES.values() if hasattr(np, kind)]),
+    shapes,
+    st.integers(0, 9),
+)
+some = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @pytest.mark.slow
 @some
-@given(st.dictionaries(names, arrays, max_size=6), st.none() | st.dictionaries(names, names, max_size=1))
-def test_written_as_the_reference_writes_and_read_as_it_reads(path: Path, tensors: dict, metadata: dict | None):
+@given(
+    st.dictionaries(names, arrays, max_size=6),
+    st.none() | st.dictionaries(names, names, max_size=1),
+)
+def test_written_as_the_reference_writes_and_read_as_it_reads(
+    path: Path, tensors: dict, metadata: dict | None
+):
     reference = pytest.importorskip("safetensors.numpy")
     save(tensors, path, metadata)
-    if tensors or metadata:  # from no tensors and {}, the reference 0.8.0 writes a file that no reader takes
+    if (
+        tensors or metadata
+    ):  # from no tensors and {}, the reference 0.8.0 writes a file that no reader takes
         assert path.read_bytes() == reference.save(tensors, metadata)
     found = reference.load_file(path)
-    assert found.keys() == tensors.keys() and all(equal(found[name], array) for name, array in tensors.items())
+    assert found.keys() == tensors.keys() and all(
+        equal(found[name], array) for name, array in tensors.items()
+    )
     reference.save_file(tensors, path, metadata or None)
     with TensorFile(path) as file:
-        assert file.keys() == tensors.keys() and file.metadata == (metadata or {}) and not file._copies
+        assert (
+            file.keys() == tensors.keys() and file.metadata == (metadata or {}) and not file._copies
+        )
         assert all(equal(file[name], array) for name, array in tensors.items())
 
 

@@ -1,4 +1,6 @@
-"""The sandbox: what a student's function can reach in it, and what ends it. With the real bubblewrap."""
+"""The sandbox: what a student's function can reach in it, and what ends it. With the real
+bubblewrap.
+"""
 
 import os
 import platform
@@ -30,7 +32,9 @@ def folder():
 
 def inside(function, *args, folder: Path, **options) -> Recording:
     fence = sandbox.fence(folder)
-    return measured(function, args, Options(command=fence.command(), stop=fence.stop, timeout=15, **options))
+    return measured(
+        function, args, Options(command=fence.command(), stop=fence.stop, timeout=15, **options)
+    )
 
 
 @needed
@@ -55,7 +59,16 @@ def test_it_sees_python_and_its_folder_and_nothing_else(folder: Path, tmp_path: 
         )
 
     (tmp_path / "gradebook.csv").touch()
-    paths = [EXERCISES, ROOT / "tests", ROOT / "teacher", ROOT / ".git", tmp_path, "/root", "/var", "/sys"]
+    paths = [
+        EXERCISES,
+        ROOT / "tests",
+        ROOT / "teacher",
+        ROOT / ".git",
+        tmp_path,
+        "/root",
+        "/var",
+        "/sys",
+    ]
     here, seen, processes = inside(looks, list(map(str, paths)), folder=folder).value
     assert Path(here) == folder and (folder / "made.txt").read_text() == "here"
     assert seen == [False] * len(paths) and processes == [1]
@@ -73,10 +86,13 @@ def test_what_it_reads_it_cannot_write(folder: Path, path: Path):
 
 
 @needed
-@pytest.mark.skipif(platform.machine() not in seccomp.NUMBERS, reason="no filter for this kind of machine")
+@pytest.mark.skipif(
+    platform.machine() not in seccomp.NUMBERS, reason="no filter for this kind of machine"
+)
 def test_what_no_namespace_keeps_apart_is_refused(folder: Path):
-    """Keys are the teacher's, a lease on a shared file makes others wait, a VSOCK socket leaves the machine, and what
-    System V keeps is in nobody's count."""
+    """Keys are the teacher's, a lease on a shared file makes others wait, a VSOCK socket leaves the
+    machine, and what System V keeps is in nobody's count.
+    """
 
     def tries(keyctl: int, shmget: int) -> list[str]:
         import ctypes
@@ -105,7 +121,9 @@ def test_what_no_namespace_keeps_apart_is_refused(folder: Path):
                 attempt(lambda: fcntl.flock(own, fcntl.LOCK_EX)),
             ]
 
-    found = inside(tries, seccomp.number_of("keyctl"), seccomp.number_of("shmget"), folder=folder).value
+    found = inside(
+        tries, seccomp.number_of("keyctl"), seccomp.number_of("shmget"), folder=folder
+    ).value
     assert found == ["Operation not permitted"] * 4 + ["done"]
 
 
@@ -132,7 +150,9 @@ def test_what_is_in_memory_cannot_be_written_or_has_a_limit(folder: Path):
     assert inside(tries, list(rooms), folder=folder).value == list(rooms.values())
 
 
-@pytest.mark.skipif(platform.machine() not in seccomp.NUMBERS, reason="the number of keyctl(2) is not known here")
+@pytest.mark.skipif(
+    platform.machine() not in seccomp.NUMBERS, reason="the number of keyctl(2) is not known here"
+)
 def test_keys_of_whoever_grades_are_left_behind():
     """In a process of its own, or this one would leave its keys behind too."""
     asks = """
@@ -163,7 +183,9 @@ def test_there_is_no_network(folder: Path):
         def calls(port):
             import socket
 
-            return [name for _, name in socket.if_nameindex()], socket.create_connection(("127.0.0.1", port), 5).close()
+            return [name for _, name in socket.if_nameindex()], socket.create_connection(
+                ("127.0.0.1", port), 5
+            ).close()
 
         run = inside(calls, port, folder=folder)
     assert run.ended == "raised" and "refused" in run.error
@@ -179,7 +201,9 @@ def test_what_it_has_started_ends_with_it(folder: Path):
     seconds = 3_000 + os.getpid() / 10**7
     assert inside(leaves, seconds, folder=folder).value == 0
     assert str(seconds) not in "".join(
-        path.read_text(errors="replace") for path in Path("/proc").glob("[0-9]*/cmdline") if os.access(path, os.R_OK)
+        path.read_text(errors="replace")
+        for path in Path("/proc").glob("[0-9]*/cmdline")
+        if os.access(path, os.R_OK)
     )
 
 
@@ -198,7 +222,9 @@ def test_processes_and_threads_are_counted(folder: Path):
             pass
         return began
 
-    assert 100 < inside(many, 2 * sandbox.MAX_PROCESSES, folder=folder).value < sandbox.MAX_PROCESSES
+    assert (
+        100 < inside(many, 2 * sandbox.MAX_PROCESSES, folder=folder).value < sandbox.MAX_PROCESSES
+    )
 
 
 @pytest.mark.measured
@@ -211,7 +237,9 @@ def test_memory_is_that_of_the_function_and_has_its_limit(folder: Path):
 
     run = inside(takes, 32 * MiB, 2, folder=folder)
     assert run.value == 2 and 63 * MiB < run.anonymous.max() < 68 * MiB
-    assert inside(takes, 32 * MiB, 100, folder=folder, memory_limit=256 * MiB).ended == "memory limit"
+    assert (
+        inside(takes, 32 * MiB, 100, folder=folder, memory_limit=256 * MiB).ended == "memory limit"
+    )
 
 
 @pytest.mark.measured
@@ -268,7 +296,9 @@ def test_room_taken_on_the_standard_error_counts_as_printed(folder: Path):
 def test_a_machine_without_room_is_no_slip(name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sandbox, name, 2**60 if "LEFT" in name else -(2**40))
     (said,) = verdicts(notebook(exercise("02.report").solution_source), ["02.report"])
-    assert (said["outcome"], said["cause"]) == ("not graded", NOT_CHECKED) and "were left" in said["because"]
+    assert (said["outcome"], said["cause"]) == ("not graded", NOT_CHECKED) and "were left" in said[
+        "because"
+    ]
 
 
 def test_where_there_can_be_none_it_says_why(monkeypatch: pytest.MonkeyPatch):
@@ -280,13 +310,20 @@ def test_where_there_can_be_none_it_says_why(monkeypatch: pytest.MonkeyPatch):
 
 
 @needed
-def test_the_setting_that_forbids_user_namespaces_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    (tmp_path / "bwrap").write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n")
+def test_the_setting_that_forbids_user_namespaces_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    (tmp_path / "bwrap").write_text(
+        "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n"
+    )
     (tmp_path / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(sandbox, "SETTINGS", [("kernel.ostype", "Linux", "Plan9")])
     why = sandbox.unavailable_reason()
-    assert "No permissions to create new namespace" in why and "as root, `sysctl kernel.ostype=Plan9`" in why
+    assert (
+        "No permissions to create new namespace" in why
+        and "as root, `sysctl kernel.ostype=Plan9`" in why
+    )
     monkeypatch.setattr(sandbox, "SETTINGS", [])
     assert "procMount" in sandbox.unavailable_reason()
 

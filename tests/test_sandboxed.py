@@ -16,7 +16,9 @@ pytestmark = [
 ]
 SMALL = 32 * MiB
 OF_EACH_LESSON = {one.key[:2]: one for one in exercises()}.values()
-each = pytest.mark.parametrize("one", [pytest.param(one, id=one.key, marks=marks(one)) for one in OF_EACH_LESSON])
+each = pytest.mark.parametrize(
+    "one", [pytest.param(one, id=one.key, marks=marks(one)) for one in OF_EACH_LESSON]
+)
 
 
 def verdict(one: Exercise, text: str, **options) -> tuple[str, str]:

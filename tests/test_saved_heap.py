@@ -1,4 +1,6 @@
-"""SavedHeap: pairs survive in a file, at their address; at another address, following them kills the process."""
+"""SavedHeap: pairs survive in a file, at their address; at another address, following them kills
+the process.
+"""
 
 import struct
 import sys
@@ -33,16 +35,22 @@ def test_another_process_follows_the_addresses(tmp_path: Path):
     assert measure(read, tmp_path / "heap", first).value == [1, 2, 3]
     with SavedHeap.open(tmp_path / "heap") as heap:
         assert heap.base == heap.home == AT and heap.last == first
-        assert list(follow(heap.add(0, first))) == [0, 1, 2, 3], "it goes on where the other process ended"
+        assert list(follow(heap.add(0, first))) == [0, 1, 2, 3], (
+            "it goes on where the other process ended"
+        )
 
 
 def test_a_place_that_is_taken_is_refused_and_not_destroyed(tmp_path: Path):
     first = build(tmp_path / "heap")
     with SavedHeap.open(tmp_path / "heap"):
         mapped = MAPS.read_text().count(str(tmp_path)) if MAPS.exists() else 0
-        with pytest.raises(FileExistsError, match=f"didn't map it at {AT:#x}: something is there already"):
+        with pytest.raises(
+            FileExistsError, match=f"didn't map it at {AT:#x}: something is there already"
+        ):
             SavedHeap.open(tmp_path / "heap")
-        assert not mapped or MAPS.read_text().count(str(tmp_path)) == mapped == 1, "what was refused is still mapped"
+        assert not mapped or MAPS.read_text().count(str(tmp_path)) == mapped == 1, (
+            "what was refused is still mapped"
+        )
         assert list(follow(first)) == [1, 2, 3]
     with SavedHeap.open(tmp_path / "heap", ELSEWHERE) as heap:
         assert (heap.base, heap.home) == (ELSEWHERE, AT) and heap.last - ELSEWHERE == first - AT
@@ -52,7 +60,10 @@ def test_a_place_that_is_taken_is_refused_and_not_destroyed(tmp_path: Path):
 
 def test_a_new_heap_that_cannot_be_mapped_leaves_the_path_as_it_is(tmp_path: Path):
     first = build(tmp_path / "old")
-    with SavedHeap.create(tmp_path / "other", 4096), pytest.raises(FileExistsError, match="something is there already"):
+    with (
+        SavedHeap.create(tmp_path / "other", 4096),
+        pytest.raises(FileExistsError, match="something is there already"),
+    ):
         SavedHeap.create(tmp_path / "old", 4096)
     assert read(tmp_path / "old", first) == [1, 2, 3]
     with pytest.raises(ValueError, match="0x5 isn't an address where a page begins"):
@@ -92,7 +103,9 @@ def test_what_is_no_heap_is_refused(tmp_path: Path):
     (tmp_path / "text").write_text("dear diary, " * 4)
     with pytest.raises(ValueError, match="text isn't a saved heap: it begins with b'dear dia'"):
         SavedHeap.open(tmp_path / "text")
-    with pytest.raises(ValueError, match="a heap of 39 bytes has no room for a pair: take 40 or more"):
+    with pytest.raises(
+        ValueError, match="a heap of 39 bytes has no room for a pair: take 40 or more"
+    ):
         SavedHeap.create(tmp_path / "small", 39)
     assert not (tmp_path / "small").exists()
     build(tmp_path / "heap")

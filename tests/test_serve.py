@@ -1,4 +1,6 @@
-"""The model server: what arrives, what it answers, what it sends. Kills and hostile requests: test_serve_hard.py."""
+"""The model server: what arrives, what it answers, what it sends. Kills and hostile requests:
+test_serve_hard.py.
+"""
 
 import asyncio
 import json
@@ -17,7 +19,21 @@ from typing import BinaryIO
 
 import numpy as np
 import pytest
-from serving import PICTURES, altered, ask, begun, expected, model, part, put, read, sha, unfinished, until, workers
+from serving import (
+    PICTURES,
+    altered,
+    ask,
+    begun,
+    expected,
+    model,
+    part,
+    put,
+    read,
+    sha,
+    unfinished,
+    until,
+    workers,
+)
 
 from helpers.folders import ROOT
 from helpers.ideas.upload import upload
@@ -50,7 +66,9 @@ def at(server: Running) -> str:
 
 @pytest.mark.measured
 def test_an_answer_does_not_wait_for_an_acknowledgement(at: str, tmp_path: Path):
-    """Nagle's algorithm holds back a small body for 40 ms, until the client acknowledges the head."""
+    """Nagle's algorithm holds back a small body for 40 ms, until the client acknowledges the
+    head.
+    """
     put(at, model(tmp_path))
     line = HTTPConnection(at, timeout=20)
     took = []
@@ -69,7 +87,9 @@ def test_a_file_in_parts_is_published_with_the_last(at: str, folder: Path, tmp_p
         end = min(first + 15_000, len(data))
         done = ask(at, "PUT", "/models/parts", data[first:end], part(data, first, end))
         assert done.headers["upload-offset"] == str(end)
-        assert (done.status, (folder / "parts").exists()) == ((201, True) if end == len(data) else (202, False))
+        assert (done.status, (folder / "parts").exists()) == (
+            (201, True) if end == len(data) else (202, False)
+        )
     assert (folder / "parts").read_bytes() == data and not unfinished(folder)
 
 
@@ -80,7 +100,9 @@ def test_a_lost_connection_loses_only_what_had_not_arrived(at: str, folder: Path
     line.close()
     asked = ask(at, "HEAD", "/models/lost", headers=sha(data))
     assert (asked.headers["upload-offset"], asked.headers["upload-complete"]) == ("20000", "?0")
-    assert ask(at, "PUT", "/models/lost", data[20_000:], part(data, 20_000, len(data))).status == 201
+    assert (
+        ask(at, "PUT", "/models/lost", data[20_000:], part(data, 20_000, len(data))).status == 201
+    )
     assert ask(at, "HEAD", "/models/lost", headers=sha(data)).headers["upload-complete"] == "?1"
     assert (folder / "lost").read_bytes() == data
 
@@ -91,8 +113,13 @@ def test_all_parts_without_a_check_need_one_byte_again(at: str, folder: Path, tm
     assert ask(at, "PUT", "/models/again", data[:-1], part(data, 0, len(data) - 1)).status == 202
     with next(folder.glob(".again.*.part")).open("ab") as parts:
         parts.write(data[-1:])
-    assert ask(at, "HEAD", "/models/again", headers=sha(data)).headers["upload-offset"] == str(len(data))
-    assert ask(at, "PUT", "/models/again", data[-1:], part(data, len(data) - 1, len(data))).status == 201
+    assert ask(at, "HEAD", "/models/again", headers=sha(data)).headers["upload-offset"] == str(
+        len(data)
+    )
+    assert (
+        ask(at, "PUT", "/models/again", data[-1:], part(data, len(data) - 1, len(data))).status
+        == 201
+    )
 
 
 HELD = """
@@ -119,9 +146,13 @@ def test_a_connection_that_is_lost_while_the_file_is_published_loses_nothing(tmp
     with serve(folder, workers=1, command=altered(HELD)) as slow:
         (folder / "hold").touch()
         line = begun(slow.address, "m", data, len(data))
-        assert until(lambda: [each.stat().st_size for each in folder.glob(".m.*.part")] == [len(data)])
+        assert until(
+            lambda: [each.stat().st_size for each in folder.glob(".m.*.part")] == [len(data)]
+        )
         line.close()
-        client = threading.Thread(target=upload, args=(tmp_path / "made", slow.address, 9_000, sends, "/models/m"))
+        client = threading.Thread(
+            target=upload, args=(tmp_path / "made", slow.address, 9_000, sends, "/models/m")
+        )
         client.start()
         assert until(lambda: sent == [(len(data) - 1, 1)])
         assert not (folder / "m").exists()
@@ -130,11 +161,22 @@ def test_a_connection_that_is_lost_while_the_file_is_published_loses_nothing(tmp
         assert (folder / "m").read_bytes() == data and not unfinished(folder)
         assert sent == [(len(data) - 1, 1)], "only the last byte was sent again"
         for first in (len(data) - 1, 100):
-            again = ask(slow.address, "PUT", "/models/m", data[first:], part(data, first, len(data)))
+            again = ask(
+                slow.address, "PUT", "/models/m", data[first:], part(data, first, len(data))
+            )
             assert (again.status, again.headers["upload-offset"]) == (201, str(len(data)))
             assert again.json["version"] == read(slow.address).json["version"]
         other = model(tmp_path, 6)
-        assert ask(slow.address, "PUT", "/models/m", other[-1:], part(other, len(other) - 1, len(other))).status == 409
+        assert (
+            ask(
+                slow.address,
+                "PUT",
+                "/models/m",
+                other[-1:],
+                part(other, len(other) - 1, len(other)),
+            ).status
+            == 409
+        )
 
 
 def test_the_client_of_lesson_02_tells_of_a_refusal(at: str, tmp_path: Path):
@@ -156,7 +198,9 @@ def test_each_backend_reads_as_plain_numpy_does(at: str, tmp_path: Path, backend
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["mapped", "copied", "half"])
 def test_many_pictures_need_little_more_memory_than_one(tmp_path: Path, backend: str):
-    """16,000 pictures times 3,500 hidden units: all at once, that would be 214 MiB for each of the sums."""
+    """16,000 pictures times 3,500 hidden units: all at once, that would be 214 MiB for each of the
+    sums.
+    """
     (tmp_path / "m").write_bytes(model(tmp_path, 1, hidden=3_500))
     pictures, peaks = np.tile(PICTURES, (36, 1))[:16_000], []
     with BACKENDS[backend](tmp_path / "m") as digits:
@@ -178,7 +222,9 @@ def test_a_tenant_changes_its_own_weights_only(at: str, tmp_path: Path, backend:
     assert read(at, f"?backend={backend}").json["digits"] == expected(2)
     own = json.dumps({"out.bias": [1000.0] + [0.0] * 9}).encode()
     assert ask(at, "PUT", "/models/m/tenants/eight", own).status == 201
-    assert {tuple(read(at, f"?backend={backend}&tenant=eight").json["digits"]) for _ in range(20)} == {(0,) * 20}
+    assert {
+        tuple(read(at, f"?backend={backend}&tenant=eight").json["digits"]) for _ in range(20)
+    } == {(0,) * 20}
     assert read(at, "?tenant=nobody").status == 404
 
 
@@ -233,7 +279,9 @@ def test_after_a_swap_no_worker_answers_from_an_older_version(at: str, tmp_path:
     for turn in range(5):
         done = put(at, model(tmp_path, turn))
         assert done.status == 201 and done.headers["upload-complete"] == "?1"
-        assert [read(at).json for _ in range(8)] == [{"version": done.json["version"], "digits": expected(turn)}] * 8
+        assert [read(at).json for _ in range(8)] == [
+            {"version": done.json["version"], "digits": expected(turn)}
+        ] * 8
 
 
 def test_a_worker_can_be_told_to_end_while_it_is_forked():
@@ -251,7 +299,9 @@ signal.signal(signal.SIGTERM, supervisor._end)
 os.fork = told_to_end
 print(os.waitstatus_to_exitcode(os.waitpid(supervisor.fork(None, None, os.pipe(), None), 0)[1]))
 """
-    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    said = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
     assert (said.stdout, said.stderr) == (f"{-signal.SIGTERM}\n", "")
 
 
@@ -269,22 +319,34 @@ def test_swaps_leave_nothing_behind(folder: Path, tmp_path: Path):
             return anonymous(pid)
 
         first = swapped(4)
-        assert swapped(40) - first < 1.1 * MiB  # it would be 1.4 to 1.9 with an arena for each thread
+        assert (
+            swapped(40) - first < 1.1 * MiB
+        )  # it would be 1.4 to 1.9 with an arena for each thread
 
 
 @linux
 def test_an_idle_worker_lets_go_of_an_old_version_too(at: str, tmp_path: Path):
     put(at, model(tmp_path, 1))
-    assert until(lambda: [read(at) for _ in range(10)] and sum(row["versions"] for row in workers(at)) > 1, 10)
+    assert until(
+        lambda: [read(at) for _ in range(10)] and sum(row["versions"] for row in workers(at)) > 1,
+        10,
+    )
     put(at, model(tmp_path, 2))
     assert until(lambda: all(row["versions"] == 0 for row in workers(at)))
 
 
-def test_metrics_leave_out_what_the_kernel_does_not_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_metrics_leave_out_what_the_kernel_does_not_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(maps, "why_not", lambda: "not here")
     board = Scoreboard(2)
     board.started(0, os.getpid())
     board.ended(1, -signal.SIGBUS)
     first, second = board.figures(tmp_path)["workers"]
-    assert (first["starts"], first["pss"], first["mapped"], first["ended by"]) == (1, None, None, None)
+    assert (first["starts"], first["pss"], first["mapped"], first["ended by"]) == (
+        1,
+        None,
+        None,
+        None,
+    )
     assert second["ended by"] == "SIGBUS"

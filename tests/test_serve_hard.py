@@ -18,7 +18,20 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
-from serving import PICTURES, ask, begun, expected, model, part, put, raw, read, sha, unfinished, until
+from serving import (
+    PICTURES,
+    ask,
+    begun,
+    expected,
+    model,
+    part,
+    put,
+    raw,
+    read,
+    sha,
+    unfinished,
+    until,
+)
 from tables import each_of
 
 from helpers.folders import ROOT
@@ -28,9 +41,19 @@ from helpers.serve.supervisor import RESTART_PAUSE_S
 from helpers.serve.uploads import STALE_S, receive
 from helpers.serve.validation import Part, Refused
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="the server forks its workers")]
-OWN_DISK = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
-            'mount -t tmpfs -o size=1m none "$0" && exec "$@"')  # fmt: skip
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name == "nt", reason="the server forks its workers"),
+]
+OWN_DISK = (
+    "unshare",
+    "--user",
+    "--map-root-user",
+    "--mount",
+    "sh",
+    "-c",
+    'mount -t tmpfs -o size=1m none "$0" && exec "$@"',
+)
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +71,18 @@ def at(server: Running) -> Iterator[str]:
     assert read(server.address).json["digits"] == expected(1), "the old model no longer answers"
 
 
-# --- refusals ---------------------------------------------------------------------------------------------
+# --- refusals -------------------------------------------------------------------------------------
 def test_a_damaged_file_is_refused_with_its_rule(at: str, tmp_path: Path):
     good = model(tmp_path, 2)
     without, shaped = tmp_path / "without", tmp_path / "shaped"
     save({"hidden.weight": PICTURES.astype("f4")}, without)
-    save({name: PICTURES.astype("f4") for name in ("hidden.weight", "hidden.bias", "out.weight", "out.bias")}, shaped)
+    save(
+        {
+            name: PICTURES.astype("f4")
+            for name in ("hidden.weight", "hidden.bias", "out.weight", "out.bias")
+        },
+        shaped,
+    )
     for data, rule in (
         (b"x", "too short"),
         (b"\xff" * 8 + good[8:], "header too long"),
@@ -77,7 +106,9 @@ def test_a_folder_is_no_model_and_none_takes_its_place(tmp_path: Path):
     with serve(tmp_path / "models", workers=1) as running:
         assert put(running.address, model(tmp_path, 1), "sub").status == 404
         assert ask(running.address, "GET", "/models/sub").status == 404
-    assert list((tmp_path / "models" / "sub").iterdir()) == [] and not unfinished(tmp_path / "models")
+    assert list((tmp_path / "models" / "sub").iterdir()) == [] and not unfinished(
+        tmp_path / "models"
+    )
 
 
 def test_parts_must_follow_each_other(at: str, tmp_path: Path):
@@ -93,7 +124,9 @@ def test_concurrent_upload_of_one_file_waits(at: str, tmp_path: Path):
     data, statuses = model(tmp_path, 4), []
     line = begun(at, "both", data, 1000)
     offset = {"upload-offset": "1000"}
-    assert until(lambda: offset.items() <= ask(at, "HEAD", "/models/both", headers=sha(data)).headers.items())
+    assert until(
+        lambda: offset.items() <= ask(at, "HEAD", "/models/both", headers=sha(data)).headers.items()
+    )
     other = threading.Thread(target=lambda: statuses.append(put(at, data, "both").status))
     other.start()
     time.sleep(0.2)
@@ -112,11 +145,15 @@ def test_a_full_disk_is_507_and_the_old_model_stays(tmp_path: Path):
     with serve(disk, workers=2, command=(*OWN_DISK, str(disk))) as small:
         at = small.address
         assert put(at, model(tmp_path, 1)).status == 201
-        assert put(at, model(tmp_path, 2, hidden=3_000) + bytes(1 << 20)).status == 507, "more than is free"
+        assert put(at, model(tmp_path, 2, hidden=3_000) + bytes(1 << 20)).status == 507, (
+            "more than is free"
+        )
         second = model(tmp_path, 3, hidden=1_900)
         line = begun(at, "m", second, 1000)  # there's room when it begins …
         time.sleep(0.2)
-        assert put(at, model(tmp_path, 4, hidden=1_800), "other").status == 201  # … and none when it goes on
+        assert (
+            put(at, model(tmp_path, 4, hidden=1_800), "other").status == 201
+        )  # … and none when it goes on
         line.sendall(second[1000:])
         assert line.recv(1000).startswith(b"HTTP/1.1 507 ")
         line.close()
@@ -126,7 +163,9 @@ def test_a_full_disk_is_507_and_the_old_model_stays(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("call", "time"), [("rename", 1), ("fsync", 2)])
-def test_full_disk_at_the_end_leaves_one_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, time: int):
+def test_full_disk_at_the_end_leaves_one_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, time: int
+):
     old, new, path = model(tmp_path, 1), model(tmp_path, 2), tmp_path / "models" / "m"
     path.parent.mkdir()
     path.write_bytes(old)
@@ -197,7 +236,10 @@ HOSTILE = [  # a request, and its status
     (ASK + b"Content-Length: 3\r\n\r\nxyz", 422),
     (ASK + b"Content-Length: 64\r\n\r\n" + b"\xff" * 64, 422),
     (ASK + b"Content-Length: 2000000\r\n\r\n" + b"\0" * 2_000_000, 413),
-    (b"POST /models/m/answers?tenant=..%2fm" + HOST + b"Content-Length: 64\r\n\r\n" + b"\0" * 64, 404),
+    (
+        b"POST /models/m/answers?tenant=..%2fm" + HOST + b"Content-Length: 64\r\n\r\n" + b"\0" * 64,
+        404,
+    ),
     (b"POST /models/m/answers?backend=x" + HOST + b"Content-Length: 64\r\n\r\n" + b"\0" * 64, 404),
     (b"PUT /models/m/tenants/t" + HOST + b"Content-Length: 20000\r\n\r\n" + b"[" * 20_000, 422),
     (b"DELETE /models/m" + HOST + b"\r\n", 405),
@@ -212,14 +254,16 @@ def test_hostile_request_gets_the_right_status(at: str, number: int):
     assert raw(at, request[:half], request[half:]).split()[1:2] == [b"%d" % status]
 
 
-# --- processes that are killed ----------------------------------------------------------------------------
+# --- processes that are killed --------------------------------------------------------------------
 def test_the_server_ends_with_a_killed_caller(tmp_path: Path):
     code = (
-        "import sys; from helpers.serve import serve; s = serve(sys.argv[1], workers=2); r = s.__enter__();"
-        "print(r.pid, flush=True); input()"
+        "import sys; from helpers.serve import serve; s = serve(sys.argv[1], workers=2); r = "
+        "s.__enter__();print(r.pid, flush=True); input()"
     )
     command = [sys.executable, "-c", code, tmp_path]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as caller:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as caller:
         watcher = psutil.Process(int(caller.stdout.readline()))
         assert until(lambda: len(watcher.children()) == 2)
         processes = [watcher, *watcher.children()]
@@ -231,7 +275,9 @@ def test_workers_end_with_a_killed_watcher(tmp_path: Path):
     with serve(tmp_path, workers=2) as running:
         workers = psutil.Process(running.pid).children()
         os.kill(running.pid, signal.SIGKILL)
-        assert len(workers) == 2 and until(lambda: not any(process.is_running() for process in workers))
+        assert len(workers) == 2 and until(
+            lambda: not any(process.is_running() for process in workers)
+        )
 
 
 @pytest.mark.measured
@@ -256,7 +302,9 @@ def test_missing_folder_is_reported(tmp_path: Path, capfd: pytest.CaptureFixture
 
 
 def test_kill_at_any_moment_leaves_one_whole_model(tmp_path: Path):
-    """It kills a worker, or the process that watches them. Each round starts with what the last kill left."""
+    """It kills a worker, or the process that watches them. Each round starts with what the last
+    kill left.
+    """
     (folder := tmp_path / "models").mkdir()
     files = [model(tmp_path, turn, hidden=5_000) for turn in (1, 2)]
     (folder / "m").write_bytes(files[0])
@@ -290,7 +338,9 @@ def alive(watcher: int) -> list[int]:
 
 
 def bring(address: str, new: bytes) -> None:
-    """Uploads a file in seven parts, from where an earlier upload ended; gives up when the server is killed."""
+    """Uploads a file in seven parts, from where an earlier upload ended; gives up when the server
+    is killed.
+    """
     size = len(new) // 7
     try:
         asked = ask(address, "HEAD", "/models/m", headers=sha(new))
@@ -306,7 +356,10 @@ def test_unfinished_file_is_removed_when_it_is_stale(tmp_path: Path):
     (folder := tmp_path / "models").mkdir()
     with serve(folder, workers=1) as running:
         for name, age in ("old", STALE_S + 60), ("new", STALE_S - 60):
-            assert ask(running.address, "PUT", f"/models/{name}", data[:9], part(data, 0, 9)).status == 202
+            assert (
+                ask(running.address, "PUT", f"/models/{name}", data[:9], part(data, 0, 9)).status
+                == 202
+            )
             (parts,) = folder.glob(f".{name}.*.part")
             os.utime(parts, (time.time() - age,) * 2)
         assert put(running.address, data).status == 201

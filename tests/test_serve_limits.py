@@ -1,4 +1,6 @@
-"""The model server's limits: on memory, on slow clients, on unfinished uploads. And a file that was cut off."""
+"""The model server's limits: on memory, on slow clients, on unfinished uploads. And a file that was
+cut off.
+"""
 
 import asyncio
 import fcntl
@@ -14,7 +16,21 @@ from pathlib import Path
 
 import psutil
 import pytest
-from serving import PICTURES, altered, ask, begun, expected, model, part, put, read, sha, until, upload_of, workers
+from serving import (
+    PICTURES,
+    altered,
+    ask,
+    begun,
+    expected,
+    model,
+    part,
+    put,
+    read,
+    sha,
+    until,
+    upload_of,
+    workers,
+)
 from tables import each_of
 
 from helpers.ideas import upload
@@ -25,11 +41,13 @@ from helpers.units import GiB, MiB
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform != "linux", reason="Linux keeps the limits, and /proc tells of them"),
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="Linux keeps the limits, and /proc tells of them"
+    ),
 ]
 
 
-# --- memory -----------------------------------------------------------------------------------------------
+# --- memory ---------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def tight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A worker with 12 MiB, less than any copy of its model needs."""
@@ -52,7 +70,11 @@ def at(tight: Running) -> Iterator[str]:
 @pytest.mark.parametrize("backend", ["copied", "half"])
 def test_weights_that_do_not_fit_are_refused(at: str, backend: str):
     refused = read(at, f"?backend={backend}", PICTURES[:1])
-    assert refused.status == 503 and "budget" in refused.json["error"] and refused.headers["retry-after"]
+    assert (
+        refused.status == 503
+        and "budget" in refused.json["error"]
+        and refused.headers["retry-after"]
+    )
 
 
 def test_threads_that_multiply_do_not_end_the_worker(at: str):
@@ -85,7 +107,7 @@ def test_budget_that_is_too_small_is_refused(tmp_path: Path, capfd: pytest.Captu
     assert "use at least 8 MiB" in capfd.readouterr().err
 
 
-# --- a file that was cut off ------------------------------------------------------------------------------
+# --- a file that was cut off ----------------------------------------------------------------------
 def test_worker_that_reads_beyond_the_end_of_a_cut_file_is_replaced(tmp_path: Path):
     whole = model(tmp_path, 1, hidden=40_000)
     (folder := tmp_path / "models").mkdir()
@@ -102,16 +124,22 @@ def test_worker_that_reads_beyond_the_end_of_a_cut_file_is_replaced(tmp_path: Pa
             asked = [clients.submit(ask_meanwhile, at) for _ in range(6)]
             until(lambda: any(row["versions"] for row in workers(at)))
             os.truncate(folder / "m", 20_000)
-        answers = [each.result().json for each in asked if each.result() and each.result().status == 200]
+        answers = [
+            each.result().json for each in asked if each.result() and each.result().status == 200
+        ]
         assert all(answer["digits"] == expected(1, PICTURES[:400]) for answer in answers)
         return any(row["ended by"] == "SIGBUS" for row in workers(at))
 
     with serve(folder, workers=3) as running:
         at = running.address
         assert until(cut_off_while_they_read, 60)
-        assert until(lambda: {read(at).status for _ in range(9)} == {503}), "the header says how long it must be"
+        assert until(lambda: {read(at).status for _ in range(9)} == {503}), (
+            "the header says how long it must be"
+        )
         assert put(at, whole).status == 201
-        assert all(read(at, "", PICTURES[:5]).json["digits"] == expected(1, PICTURES[:5]) for _ in range(9))
+        assert all(
+            read(at, "", PICTURES[:5]).json["digits"] == expected(1, PICTURES[:5]) for _ in range(9)
+        )
 
 
 NO_FORK = """
@@ -134,10 +162,12 @@ def test_worker_that_cannot_be_forked_now_is_forked_later(tmp_path: Path):
         assert second.is_running()
         (tmp_path / "no_more_processes").unlink()
         assert until(lambda: sorted(row["starts"] for row in workers(running.address)) == [1, 2])
-        assert {tuple(read(running.address).json["digits"]) for _ in range(8)} == {tuple(expected(1))}
+        assert {tuple(read(running.address).json["digits"]) for _ in range(8)} == {
+            tuple(expected(1))
+        }
 
 
-# --- slow clients -----------------------------------------------------------------------------------------
+# --- slow clients ---------------------------------------------------------------------------------
 HASTY = """
 from helpers import serving_limits
 serving_limits.TIMEOUT_S = 1.0
@@ -158,7 +188,9 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def dripped(at: str, begin: bytes, rest: bytes = b"x" * 1000) -> bytes | None:
-    """Sends `begin`, then a byte each 0.1 s. Returns what the server said until it hung up; None if it goes on."""
+    """Sends `begin`, then a byte each 0.1 s. Returns what the server said until it hung up; None if
+    it goes on.
+    """
     with socket.create_connection(tuple(at.split(":"))) as line:
         line.sendall(begin)
         line.settimeout(0.1)
@@ -178,8 +210,10 @@ def dripped(at: str, begin: bytes, rest: bytes = b"x" * 1000) -> bytes | None:
 
 WHOLE = b"GET /no/thing HTTP/1.1\r\nHost: x\r\n\r\n"
 BODY = b"Host: x\r\nContent-Length: 10000\r\n\r\n"
-SMUGGLED = (b"Host: x\r\nContent-Range: bytes 0-9/100\r\nContent-Length: 10\r\nTransfer-Encoding: chunked\r\n\r\n"
-            b"14\r\n" + b"x" * 20 + b"\r\n0\r\n\r\n")  # fmt: skip
+SMUGGLED = (
+    b"Host: x\r\nContent-Range: bytes 0-9/100\r\nContent-Length: 10\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n14\r\n" + b"x" * 20 + b"\r\n0\r\n\r\n"
+)
 DIGEST = b"Repr-Digest: sha-256=:" + b"A" * 43 + b"=:\r\n"
 
 
@@ -234,17 +268,23 @@ def test_download_stops_when_its_client_has_gone(tmp_path: Path):
             with socket.create_connection(tuple(running.address.split(":"))) as line:
                 line.sendall(b"GET /models/big?through=user HTTP/1.1\r\nHost: x\r\n\r\n")
                 time.sleep(0.01)
-        assert until(lambda: not any(file.path.endswith("/big") for file in worker.open_files()), 60)
+        assert until(
+            lambda: not any(file.path.endswith("/big") for file in worker.open_files()), 60
+        )
         assert worker.io_counters().read_chars < GiB, "20 GiB were asked for"
 
 
 @pytest.mark.measured
 def test_bytes_that_came_slowly_are_kept_and_can_be_completed(hasty: str, tmp_path: Path):
     data = model(tmp_path, 2)
-    assert dripped(hasty, upload_of("kept", data) + data[:5000], data[5000:]).startswith(b"HTTP/1.1 408 ")
+    assert dripped(hasty, upload_of("kept", data) + data[:5000], data[5000:]).startswith(
+        b"HTTP/1.1 408 "
+    )
     first = int(ask(hasty, "HEAD", "/models/kept", headers=sha(data)).headers["upload-offset"])
     assert 5000 <= first < 6000
-    assert ask(hasty, "PUT", "/models/kept", data[first:], part(data, first, len(data))).status == 201
+    assert (
+        ask(hasty, "PUT", "/models/kept", data[first:], part(data, first, len(data))).status == 201
+    )
 
 
 @pytest.mark.measured
@@ -252,12 +292,17 @@ def test_client_that_waits_for_another_upload_is_not_slow(hasty: str, tmp_path: 
     """The server stops reading what it can't write yet."""
     data = model(tmp_path, 3, hidden=4000)
     with begun(hasty, "both", data, 1):
-        assert until(lambda: ask(hasty, "HEAD", "/models/both", headers=sha(data)).headers["upload-offset"] == "1")
+        assert until(
+            lambda: (
+                ask(hasty, "HEAD", "/models/both", headers=sha(data)).headers["upload-offset"]
+                == "1"
+            )
+        )
         refused = put(hasty, data, "both")
     assert refused.status == 409 and refused.headers["upload-offset"] == "1"
 
 
-# --- uploads ----------------------------------------------------------------------------------------------
+# --- uploads --------------------------------------------------------------------------------------
 def test_request_with_two_lengths_is_refused_and_its_connection_closed(hasty: str):
     with socket.create_connection(tuple(hasty.split(":")), 20) as line:
         line.sendall(b"PUT /models/x HTTP/1.1\r\n" + DIGEST + SMUGGLED)
@@ -278,8 +323,12 @@ def test_upload_with_more_bytes_than_the_file_begins_again(hasty: str, tmp_path:
     assert ask(hasty, "GET", "/models/one").body == ask(hasty, "GET", "/models/two").body == data
 
 
-def test_upload_that_waits_too_long_for_another_gets_409(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    assert uploads.LOCK_TIMEOUT_S > upload.TIMEOUT_S + 1, "the client of lesson 02 hangs up first, and comes again"
+def test_upload_that_waits_too_long_for_another_gets_409(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    assert uploads.LOCK_TIMEOUT_S > upload.TIMEOUT_S + 1, (
+        "the client of lesson 02 hangs up first, and comes again"
+    )
     monkeypatch.setattr(uploads, "LOCK_TIMEOUT_S", 0.1)
 
     async def bring() -> None:
@@ -294,7 +343,9 @@ def test_upload_that_waits_too_long_for_another_gets_409(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("replaced", [False, True])
-def test_file_published_before_its_lock_stays(tmp_path: Path, replaced: bool, monkeypatch: pytest.MonkeyPatch):
+def test_file_published_before_its_lock_stays(
+    tmp_path: Path, replaced: bool, monkeypatch: pytest.MonkeyPatch
+):
     collecting, lock = tmp_path / ".m.0.part", fcntl.flock
 
     def published_first(file: int, how: int) -> None:

@@ -1,4 +1,6 @@
-"""The model server: nobody waits until another model is opened, or an old one unmapped. And what a worker keeps."""
+"""The model server: nobody waits until another model is opened, or an old one unmapped. And what a
+worker keeps.
+"""
 
 import asyncio
 import json
@@ -91,7 +93,9 @@ def test_waiting_for_a_version_takes_no_thread(path: Path):
         finally:
             go.set()
         yokes = [yoke for _, yoke in await asyncio.gather(*waiting[1:])]
-        assert len(made) == 1 and {tuple(yoke.get().read(PICTURES[:20])) for yoke in yokes} == {tuple(expected(1))}
+        assert len(made) == 1 and {tuple(yoke.get().read(PICTURES[:20])) for yoke in yokes} == {
+            tuple(expected(1))
+        }
         assert not versions.opening
 
     asyncio.run(main())

@@ -1,4 +1,6 @@
-"""A lock in shared memory, whose holder may die. That no count is lost under it, a claim of lesson 04 asserts."""
+"""A lock in shared memory, whose holder may die. That no count is lost under it, a claim of lesson
+04 asserts.
+"""
 
 import errno
 import mmap

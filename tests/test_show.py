@@ -1,4 +1,6 @@
-"""Curves, bars, tables and copy diagrams of recordings: their words and shapes come from the data."""
+"""Curves, bars, tables and copy diagrams of recordings: their words and shapes come from the
+data.
+"""
 
 import base64
 import io
@@ -16,7 +18,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from pictures import HERE, NO_KINDS, SIZE, arrows, assert_fits, comparison, recording, rectangles, texts, unsplit
+from pictures import (
+    HERE,
+    NO_KINDS,
+    SIZE,
+    arrows,
+    assert_fits,
+    comparison,
+    recording,
+    rectangles,
+    texts,
+    unsplit,
+)
 from PIL import Image
 
 from helpers import lasting
@@ -48,7 +61,7 @@ def tops(ax) -> dict[str, float]:
     return {area.get_label(): area.get_paths()[0].vertices[:, 1].max() for area in ax.collections}
 
 
-# --- the layer below every picture ----------------------------------------------------------------------------
+# --- the layer below every picture ----------------------------------------------------------------
 @pytest.mark.parametrize("alt", ["", "  ", "A figure."])
 def test_a_picture_needs_an_alternative_text(alt: str):
     with pytest.raises(ValueError, match="isn't an alternative text"):
@@ -58,16 +71,24 @@ def test_a_picture_needs_an_alternative_text(alt: str):
 def test_html_of_a_picture():
     shown = picture(Figure(figsize=(2, 1)), 'read & "write": 1 MiB <here>', "see <above>")
     html = shown._repr_html_()
-    assert 'alt="read &amp; &quot;write&quot;: 1 MiB &lt;here&gt;"' in html and "see &lt;above&gt;</figcaption>" in html
+    assert (
+        'alt="read &amp; &quot;write&quot;: 1 MiB &lt;here&gt;"' in html
+        and "see &lt;above&gt;</figcaption>" in html
+    )
     data = base64.b64decode(re.search(r'src="data:image/png;base64,([^"]+)"', html)[1])
-    assert Image.open(io.BytesIO(data)).size == (480, 240) and repr(shown) == 'read & "write": 1 MiB <here>'
+    assert (
+        Image.open(io.BytesIO(data)).size == (480, 240)
+        and repr(shown) == 'read & "write": 1 MiB <here>'
+    )
     assert "<figcaption" not in picture(Figure(), "one two three")._repr_html_()
 
 
 def test_the_same_data_gives_the_same_bytes_whatever_the_notebook_has_set(copied, tmp_path):
     first = curves(copied, {"read": SIZE})
     assert first.png
-    with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "black", "savefig.dpi": 30, "hatch.linewidth": 5}):
+    with matplotlib.rc_context(
+        {"font.size": 20, "axes.facecolor": "black", "savefig.dpi": 30, "hatch.linewidth": 5}
+    ):
         again = curves(copied, {"read": SIZE})
         for suffix in ("png", "svg"):
             again.save(tmp_path / f"again.{suffix}")
@@ -87,7 +108,9 @@ def test_pictures_need_no_pyplot_and_leave_no_settings(copied):
 
 def test_a_widget_is_shown_with_a_copy_that_is_renewed(monkeypatch: pytest.MonkeyPatch):
     outputs, handle = [], mock.Mock()
-    monkeypatch.setattr("IPython.display.display", lambda data, **options: outputs.append(data) or handle)
+    monkeypatch.setattr(
+        "IPython.display.display", lambda data, **options: outputs.append(data) or handle
+    )
     monkeypatch.setattr(lasting, "in_notebook", lambda: True)
     shown = Interactive(ipywidgets.IntSlider(), picture(Figure(), "one two three"))
     shown._ipython_display_()
@@ -99,10 +122,13 @@ def test_a_widget_is_shown_with_a_copy_that_is_renewed(monkeypatch: pytest.Monke
     assert handle.update.call_args.args[0]["text/plain"] == repr(shown) == "four five six"
 
 
-# --- curves ---------------------------------------------------------------------------------------------------
+# --- curves ---------------------------------------------------------------------------------------
 def test_curves_say_what_was_measured(copied):
     shown = curves(copied, {"read": SIZE, "mmap": 0}, "Four ways.")
-    assert "read: 256 MiB anonymous, 0 B file-backed at its peak, in 0.2 s, you predicted 256 MiB" in shown.alt
+    assert (
+        "read: 256 MiB anonymous, 0 B file-backed at its peak, in 0.2 s, you predicted 256 MiB"
+        in shown.alt
+    )
     assert "chunks: 1 MiB anonymous, 0 B file-backed at its peak, in 0.1 s." in shown.alt
     assert shown.caption == f"Four ways. Measured on {HERE}."
     assert "256 MiB file-backed" in texts(shown) and "you: 256 MiB anonymous" in texts(shown)
@@ -115,7 +141,9 @@ def test_kinds_are_stacked_on_one_scale():
     assert tops(one) == pytest.approx({"anonymous": 10, "file-backed": 30, "shared": 60}, rel=1e-3)
     assert tops(other) == pytest.approx({"anonymous": 100}, rel=1e-3)
     assert one.get_ylim() == other.get_ylim() and one.get_xlim() == other.get_xlim()
-    assert {area.get_label(): area.get_hatch() for area in one.collections} == {k.word: k.hatch for k in KINDS.values()}
+    assert {area.get_label(): area.get_hatch() for area in one.collections} == {
+        k.word: k.hatch for k in KINDS.values()
+    }
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 10])
@@ -124,7 +152,9 @@ def test_any_number_of_panels_fits(count: int):
     names[-1] += ", under a name of several lines, so that nobody can miss it"
     shown = curves(comparison(*(recording(name, 1 + i) for i, name in enumerate(names))))
     boxes = [ax.get_position() for ax in shown.figure.axes]
-    assert len(boxes) == count and len({(round(b.width, 6), round(b.height, 6)) for b in boxes}) == 1
+    assert (
+        len(boxes) == count and len({(round(b.width, 6), round(b.height, 6)) for b in boxes}) == 1
+    )
     assert_fits(shown)
 
 
@@ -135,14 +165,19 @@ def test_thinning_keeps_every_peak_and_the_order(seed, samples, points):
     thin_times, thin = thinned(times, stack, points)
     assert len(thin_times) == thin.shape[1] <= points
     assert (np.diff(thin_times) > 0).all() and thin.sum(axis=0).min() == stack.sum(axis=0).min()
-    assert (thin.max(axis=1) == stack.max(axis=1)).all() and thin.sum(axis=0).max() == stack.sum(axis=0).max()
+    assert (thin.max(axis=1) == stack.max(axis=1)).all() and thin.sum(axis=0).max() == stack.sum(
+        axis=0
+    ).max()
 
 
 def test_long_curves_are_thinned():
     memory = np.full(5_000, MiB)
     memory[3_217] = 256 * MiB
     (area,) = curves(replace(recording("spike", n=5_000), file=memory)).figure.axes[0].collections
-    assert area.get_paths()[0].vertices[:, 1].max() == 256 and len(area.get_paths()[0].vertices) <= 2 * POINTS + 3
+    assert (
+        area.get_paths()[0].vertices[:, 1].max() == 256
+        and len(area.get_paths()[0].vertices) <= 2 * POINTS + 3
+    )
 
 
 def test_kinds_that_were_not_measured_are_never_drawn_as_if_they_were():
@@ -154,7 +189,11 @@ def test_kinds_that_were_not_measured_are_never_drawn_as_if_they_were():
 
 @pytest.mark.parametrize(
     ("end", "words"),
-    [("SIGBUS", "ended by SIGBUS"), ("timed out", "timed out"), ("memory limit", "stopped at the memory limit")],
+    [
+        ("SIGBUS", "ended by SIGBUS"),
+        ("timed out", "timed out"),
+        ("memory limit", "stopped at the memory limit"),
+    ],
 )
 def test_a_panel_says_how_a_run_ended(end: str, words: str):
     shown = curves(comparison(recording("broken", 64, ended=end), recording("whole", 64)))
@@ -168,10 +207,18 @@ def test_a_run_that_ended_before_its_first_sample():
 
 
 def test_a_prediction_has_the_look_of_the_memory_that_it_is_about(copied):
-    """So a guess of anonymous memory beside file-backed memory of the same height doesn't look right."""
-    panel = curves(copied, {"mmap": 256 * MiB, "chunks": None}).figure.axes[list(copied).index("mmap")]
+    """So a guess of anonymous memory beside file-backed memory of the same height doesn't look
+    right.
+    """
+    panel = curves(copied, {"mmap": 256 * MiB, "chunks": None}).figure.axes[
+        list(copied).index("mmap")
+    ]
     (guess,) = panel.patches
-    assert (guess.get_height(), guess.get_hatch(), guess.get_linestyle()) == (256, "////", PREDICTED["linestyle"])
+    assert (guess.get_height(), guess.get_hatch(), guess.get_linestyle()) == (
+        256,
+        "////",
+        PREDICTED["linestyle"],
+    )
     assert to_hex(guess.get_facecolor()) == ANONYMOUS.face
     times = panel.collections[0].get_paths()[0].vertices[:, 0]
     assert times.max() < guess.get_x() < panel.get_xlim()[1], "beside what was measured, not on it"
@@ -193,7 +240,7 @@ def test_a_prediction_that_names_no_method_is_an_error(copied):
         curves({})
 
 
-# --- method x meter -------------------------------------------------------------------------------------------
+# --- method x meter -------------------------------------------------------------------------------
 def bar_widths(ax) -> list[float]:
     return [bar.get_width() for container in ax.containers for bar in container]
 
@@ -201,32 +248,61 @@ def bar_widths(ax) -> list[float]:
 def test_bars_are_as_long_as_what_was_measured(copied):
     shown = bars(copied, "wall", "anonymous", predicted={"read": 0.1})
     times, memory = shown.figure.axes
-    assert bar_widths(times) == [0.2, 0.1, 0.2, 0.05] and bar_widths(memory) == [256 * MiB, MiB, 0, 0]
+    assert bar_widths(times) == [0.2, 0.1, 0.2, 0.05] and bar_widths(memory) == [
+        256 * MiB,
+        MiB,
+        0,
+        0,
+    ]
     (guess,) = [p for p in times.patches if p.get_linestyle() == PREDICTED["linestyle"]]
     (measured, *_), *_ = times.containers
     assert guess.get_width() == 0.1
-    assert guess.get_y() == pytest.approx(measured.get_y() + measured.get_height()), "below it, not around it"
+    assert guess.get_y() == pytest.approx(measured.get_y() + measured.get_height()), (
+        "below it, not around it"
+    )
     assert "read: time 0.2 s, anonymous peak 256 MiB, you predicted 0.1 s." in shown.alt
     assert "0.2 s (you: 0.1 s)" in texts(shown)
     assert_fits(shown)
 
 
 def test_a_predicted_bar_has_the_look_of_its_memory():
-    shown = bars(comparison(recording("map", 0, 64)), "anonymous", "file", predicted={"map": 64 * MiB})
+    shown = bars(
+        comparison(recording("map", 0, 64)), "anonymous", "file", predicted={"map": 64 * MiB}
+    )
     *_, measured, guess = rectangles(shown)
-    assert (measured.get_width(), measured.get_hatch()) == (guess.get_width(), None) and guess.get_hatch() == "////"
+    assert (measured.get_width(), measured.get_hatch()) == (
+        guess.get_width(),
+        None,
+    ) and guess.get_hatch() == "////"
     assert "64 MiB (you: 64 MiB anonymous)" in texts(shown)
 
 
 def test_long_words_never_squeeze_the_bars():
-    long = comparison(*(recording(f"a way of copying with many words, the {i}th", 77.3, 51.7, 153) for i in range(3)))
-    shown = bars(long, "anonymous", "file", "shared", "wall", "minor faults", predicted=dict.fromkeys(long, 123 * MiB))
-    assert all(ax.get_position().width * shown.figure.get_figwidth() >= 0.49 for ax in shown.figure.axes)
+    long = comparison(
+        *(
+            recording(f"a way of copying with many words, the {i}th", 77.3, 51.7, 153)
+            for i in range(3)
+        )
+    )
+    shown = bars(
+        long,
+        "anonymous",
+        "file",
+        "shared",
+        "wall",
+        "minor faults",
+        predicted=dict.fromkeys(long, 123 * MiB),
+    )
+    assert all(
+        ax.get_position().width * shown.figure.get_figwidth() >= 0.49 for ax in shown.figure.axes
+    )
     assert_fits(shown)
 
 
 def test_kinds_of_memory_share_a_bar():
-    (panel,) = bars(comparison(recording("all", 10, 20, 30)), "file", "shared", "anonymous").figure.axes
+    (panel,) = bars(
+        comparison(recording("all", 10, 20, 30)), "file", "shared", "anonymous"
+    ).figure.axes
     starts = [(bar.get_x() / MiB, bar.get_width() / MiB, bar.get_hatch()) for bar in panel.patches]
     assert starts == [(0, 10, "////"), (10, 20, None), (30, 30, "...")]
 
@@ -248,11 +324,16 @@ def test_bars_refuse_what_they_cannot_draw(copied):
 def test_a_table_reads_the_same_in_html_and_in_a_terminal(copied):
     shown = table(copied, "anonymous", "wall", "user", caption="Four ways.")
     html, text = shown._repr_html_(), repr(shown)
-    assert re.match('<table class="zc-table"><caption style="width:max-content.*">Four ways. Measured on Linux', html)
+    assert re.match(
+        '<table class="zc-table"><caption style="width:max-content.*">Four ways. Measured on Linux',
+        html,
+    )
     assert html.count('scope="col"') == 4 and html.count('scope="row"') == 4
     for words in ("anonymous, peak", "256 MiB", "0.05 s", "not measured here"):
         assert words in html.replace("&nbsp;", " ") and words in text
-    assert "256&nbsp;MiB" in html and "not measured here" in html, "only a figure stays in a line with its unit"
+    assert "256&nbsp;MiB" in html and "not measured here" in html, (
+        "only a figure stays in a line with its unit"
+    )
 
 
 def test_code_in_a_table_is_code():
@@ -270,23 +351,35 @@ def test_a_table_of_recorded_figures_says_where_they_come_from_and_chooses_colum
 
 
 def test_processes_of_several_groups_stand_in_one_table():
-    row = Shares("worker 1", 1, rss=8 * MiB, pss=2 * MiB, uss=0, anonymous=0, file=8 * MiB, private_dirty=0)
+    row = Shares(
+        "worker 1", 1, rss=8 * MiB, pss=2 * MiB, uss=0, anonymous=0, file=8 * MiB, private_dirty=0
+    )
     shown = shared_table({"read": Sharing((row,)), "mapped": Sharing((row, row))})
     names = ["read: worker 1", "mapped: worker 1", "mapped: worker 1", "mapped: together"]
-    assert [name for name, *_ in shown.rows] == names and shown.rows[-1][2] == "4 MiB" and "PSS" in shown.header
+    assert (
+        [name for name, *_ in shown.rows] == names
+        and shown.rows[-1][2] == "4 MiB"
+        and "PSS" in shown.header
+    )
 
 
-# --- two questions at once --------------------------------------------------------------------------------------
+# --- two questions at once ------------------------------------------------------------------------
 @pytest.fixture
 def four() -> dict[tuple[str, str], dict]:
     walls = {
-        ("sequential", "cold"): (0.4, 0.3), ("sequential", "warm"): (0.1, 0.2),
-        ("random", "cold"): (30, 9), ("random", "warm"): (0.3, 0.5),
-    }  # fmt: skip
+        ("sequential", "cold"): (0.4, 0.3),
+        ("sequential", "warm"): (0.1, 0.2),
+        ("random", "cold"): (30, 9),
+        ("random", "warm"): (0.3, 0.5),
+    }
     return {
         pair: {
-            "read": recording("read", wall=read, io=IO(1024, 0, 0, 0, 7 * MiB), faults=Faults(10, 0)),
-            "map": recording("map", wall=lent, io=IO(1, 0, 0, 0, 9 * MiB), faults=Faults(4000, 113)),
+            "read": recording(
+                "read", wall=read, io=IO(1024, 0, 0, 0, 7 * MiB), faults=Faults(10, 0)
+            ),
+            "map": recording(
+                "map", wall=lent, io=IO(1, 0, 0, 0, 9 * MiB), faults=Faults(4000, 113)
+            ),
         }
         for pair, (read, lent) in walls.items()
     }
@@ -294,12 +387,20 @@ def four() -> dict[tuple[str, str], dict]:
 
 def test_quadrants_say_every_figure_and_mark_the_fastest(four):
     shown = quadrants(four, "Two questions.")
-    assert "sequential, cold, map: 0.3 s, the fastest, from device 9 MiB, 4,113 faults, 1 call." in shown.alt
+    assert (
+        "sequential, cold, map: 0.3 s, the fastest, from device 9 MiB, 4,113 faults, 1 call."
+        in shown.alt
+    )
     assert shown.alt.count("the fastest") == " ".join(texts(shown)).count("· fastest") == 4
     walls = [[run.wall for run in methods.values()] for methods in four.values()]
     assert [[bar.get_width() for bar in ax.patches] for ax in shown.figure.axes] == walls
-    assert [ax.get_xlim() for ax in shown.figure.axes] == [(0, pytest.approx(1.6 * w)) for w in (0.4, 0.2, 30, 0.5)]
-    assert "each with its own scale" in shown.alt and shown.caption == f"Two questions. Measured on {HERE}."
+    assert [ax.get_xlim() for ax in shown.figure.axes] == [
+        (0, pytest.approx(1.6 * w)) for w in (0.4, 0.2, 30, 0.5)
+    ]
+    assert (
+        "each with its own scale" in shown.alt
+        and shown.caption == f"Two questions. Measured on {HERE}."
+    )
     assert_fits(shown)
 
 
@@ -307,8 +408,13 @@ def test_a_run_that_failed_or_was_not_measured_is_not_the_fastest(four):
     broken, elsewhere = recording(wall=0.01, ended="SIGBUS"), recording(wall=None)
     four["random", "warm"] |= {"broken": broken, "elsewhere": elsewhere}
     shown = quadrants(four)
-    assert "random, warm, read: 0.3 s, the fastest" in shown.alt and "ended by SIGBUS" in texts(shown)
-    assert "elsewhere: not measured here, from device not measured here, faults not measured" in shown.alt
+    assert "random, warm, read: 0.3 s, the fastest" in shown.alt and "ended by SIGBUS" in texts(
+        shown
+    )
+    assert (
+        "elsewhere: not measured here, from device not measured here, faults not measured"
+        in shown.alt
+    )
 
 
 def test_quadrants_need_two_rows_and_two_columns(four):
@@ -316,9 +422,10 @@ def test_quadrants_need_two_rows_and_two_columns(four):
         quadrants({pair: of for pair, of in four.items() if pair != ("random", "warm")})
 
 
-# --- what is copied how often ---------------------------------------------------------------------------------
+# --- what is copied how often ---------------------------------------------------------------------
 def test_arrows_are_what_the_counters_bear_out(copied):
-    # read: from the disk, in, out, to the disk; chunks: in, out, to the disk; the other two: across, to the disk
+    # read: from the disk, in, out, to the disk; chunks: in, out, to the disk; the other two:
+    # across, to the disk
     shown = copy_paths(copied, MOVES)
     assert len(arrows(shown)) == 4 + 3 + 2 + 2
     idle = comparison(replace(copied["read"], io=IO(3, 0, 100, 0, 0, 0)), copied["chunks"])
@@ -328,9 +435,17 @@ def test_arrows_are_what_the_counters_bear_out(copied):
 
 def test_copy_paths_say_what_was_counted(copied):
     shown = copy_paths(copied, MOVES)
-    assert "read: through user memory, copied twice, read 256 MiB in 1 call, written 256 MiB in 1 call" in shown.alt
-    assert "mmap: mapped, copied once, written 256 MiB in 4 calls, lent pages at the peak 256 MiB" in shown.alt
-    assert "sendfile: inside the kernel, copied at most once, written 256 MiB in 2 calls" in shown.alt
+    assert (
+        "read: through user memory, copied twice, read 256 MiB in 1 call, written 256 MiB in 1 "
+        "call" in shown.alt
+    )
+    assert (
+        "mmap: mapped, copied once, written 256 MiB in 4 calls, lent pages at the peak 256 MiB"
+        in shown.alt
+    )
+    assert (
+        "sendfile: inside the kernel, copied at most once, written 256 MiB in 2 calls" in shown.alt
+    )
     assert {"257 calls", "256 MiB, 2 calls", "copied twice"} <= set(texts(shown))
 
 
@@ -342,26 +457,41 @@ def test_user_memory_is_filled_by_what_it_held(copied):
 
 
 def test_missing_counters_are_question_marks(copied):
-    shown = copy_paths(comparison(*(replace(one, io=IO(), **NO_KINDS) for one in copied.values())), MOVES)
+    shown = copy_paths(
+        comparison(*(replace(one, io=IO(), **NO_KINDS) for one in copied.values())), MOVES
+    )
     assert shown.alt.count("written not measured here") == 4 and "copied once" not in shown.alt
     assert "?" in texts(shown) and "?  not measured here" in texts(shown)
 
 
 def test_a_path_that_ends_in_user_memory():
-    read = {"io": IO(64, 0, 64 * MiB, 0, 64 * MiB, 0), "switches": Switches(5, 0), "faults": Faults(7, 0)}
+    read = {
+        "io": IO(64, 0, 64 * MiB, 0, 64 * MiB, 0),
+        "switches": Switches(5, 0),
+        "faults": Faults(7, 0),
+    }
     lent = {"io": IO(1, 0, 0, 0, 0, 0), "switches": Switches(0, 1), "faults": Faults(4000, 113)}
     ways = {"read, cold": recording("r", 1, **read), "map, warm": recording("m", 0, 64, **lent)}
     shown = copy_paths(ways, {"read/write": ["read, cold"], "map": ["map, warm"]}, destination=None)
-    for words in ("copied once, waited 5 times", "from the disk 64 MiB, read 64 MiB in 64 calls", "peak 1 MiB",
-                  "map, warm: lent to user memory, never copied", "4,113 faults"):  # fmt: skip
+    for words in (
+        "copied once, waited 5 times",
+        "from the disk 64 MiB, read 64 MiB in 64 calls",
+        "peak 1 MiB",
+        "map, warm: lent to user memory, never copied",
+        "4,113 faults",
+    ):
         assert words in shown.alt
     assert "lent, 4,113 faults" in texts(shown)
-    assert len(arrows(shown)) == 2  # from the disk and into user memory; the mapping's pages were there
+    assert (
+        len(arrows(shown)) == 2
+    )  # from the disk and into user memory; the mapping's pages were there
     assert_fits(shown)
 
 
 def test_copy_paths_refuse_unknown_and_missing_moves(copied):
     with pytest.raises(ValueError, match="must say how these move bytes: sendfile"):
         copy_paths(copied, {way: names for way, names in MOVES.items() if way != "in kernel"})
-    with pytest.raises(ValueError, match="no move is called 'in kernel'; there are: read/write, map"):
+    with pytest.raises(
+        ValueError, match="no move is called 'in kernel'; there are: read/write, map"
+    ):
         copy_paths(copied, MOVES, destination=None)

@@ -1,4 +1,6 @@
-"""Pictures of files and of loading: what lies where, what is copied, what is borrowed, what was read."""
+"""Pictures of files and of loading: what lies where, what is copied, what is borrowed, what was
+read.
+"""
 
 import json
 import os
@@ -23,11 +25,17 @@ from helpers.units import MiB
 def drawn(shown: Picture, kind: Kind) -> list[Rectangle]:
     """The rectangles that look like one kind of memory, in face and hatch."""
     filled = [one for one in rectangles(shown) if one.get_fill()]
-    return [one for one in filled if (to_hex(one.get_facecolor()), one.get_hatch()) == (kind.face, kind.hatch)]
+    return [
+        one
+        for one in filled
+        if (to_hex(one.get_facecolor()), one.get_hatch()) == (kind.face, kind.hatch)
+    ]
 
 
 def raw(*tensors: tuple[str, str, list[int], int], pad: int = 0, **more: object) -> bytes:
-    """A file of tensors (name, dtype, shape, bytes), in this order, with `pad` spaces after the header."""
+    """A file of tensors (name, dtype, shape, bytes), in this order, with `pad` spaces after the
+    header.
+    """
     table, begin = dict(more), 0
     for name, dtype, shape, size in tensors:
         table[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, begin + size]}
@@ -36,32 +44,59 @@ def raw(*tensors: tuple[str, str, list[int], int], pad: int = 0, **more: object)
     return len(header).to_bytes(8, "little") + header + bytes(begin)
 
 
-# --- the bytes of a file ----------------------------------------------------------------------------------------
+# --- the bytes of a file --------------------------------------------------------------------------
 def test_a_file_from_its_first_byte_to_its_last(tmp_path: Path):
     path = tmp_path / "model.safetensors"
-    save({"weight": np.zeros((16, 16), "f4"), "bias": np.zeros(16, "f4"), "empty": np.zeros((0, 3), "f4")}, path)
+    save(
+        {
+            "weight": np.zeros((16, 16), "f4"),
+            "bias": np.zeros(16, "f4"),
+            "empty": np.zeros((0, 3), "f4"),
+        },
+        path,
+    )
     shown = file_layout(path, "A model.")
     text = path.read_bytes()[8 : 8 + int.from_bytes(path.read_bytes()[:8], "little")]
     end = 8 + len(text.rstrip())
-    assert f"header is {len(text)}. length: bytes 0 to 8. header: bytes 8 to {end}. padding: " in shown.alt
+    assert (
+        f"header is {len(text)}. length: bytes 0 to 8. header: bytes 8 to {end}. padding: "
+        in shown.alt
+    )
     with TensorFile(path) as file:
-        places = [shown.alt.index(f"{name}, F32 {list(one.shape)}, bytes {one.begin:,} to {one.end:,}")
-                  for name, one in file.entries.items()]  # fmt: skip
+        places = [
+            shown.alt.index(f"{name}, F32 {list(one.shape)}, bytes {one.begin:,} to {one.end:,}")
+            for name, one in file.entries.items()
+        ]
     assert len(places) == 3 and places == sorted(places) and "with 3 tensors" in shown.alt
     assert shown.alt.count("borrowed in place") == 2 and shown.alt.count("no bytes") == 1
-    assert shown.caption == f"A model. {path.stat().st_size / 1024:.3g} KiB in all; boxes not to scale."
-    assert {"length", "header", "padding", "weight", "F32 [16, 16]", "borrowed in place"} <= set(texts(shown))
+    assert (
+        shown.caption
+        == f"A model. {path.stat().st_size / 1024:.3g} KiB in all; boxes not to scale."
+    )
+    assert {"length", "header", "padding", "weight", "F32 [16, 16]", "borrowed in place"} <= set(
+        texts(shown)
+    )
     assert len(drawn(shown, FILE)) == 2 and not drawn(shown, ANONYMOUS)
-    assert shown.alt == file_layout(path.read_bytes()).alt == file_layout(np.fromfile(path, np.uint8)[None].data).alt
+    assert (
+        shown.alt
+        == file_layout(path.read_bytes()).alt
+        == file_layout(np.fromfile(path, np.uint8)[None].data).alt
+    )
     assert_fits(shown)
 
 
 def test_what_the_reader_copies_is_marked_and_nothing_else_is(tmp_path: Path):
     path = tmp_path / "odd.safetensors"
     path.write_bytes(
-        raw(("flags", "BOOL", [3], 3), ("w", "F32", [2], 8), ("none", "F64", [0], 0), ("half", "F16", [1], 2),
-            ("bytes", "U8", [1], 1), ("last", "F64", [1], 8))
-    )  # fmt: skip
+        raw(
+            ("flags", "BOOL", [3], 3),
+            ("w", "F32", [2], 8),
+            ("none", "F64", [0], 0),
+            ("half", "F16", [1], 2),
+            ("bytes", "U8", [1], 1),
+            ("last", "F64", [1], 8),
+        )
+    )
     shown = file_layout(path)
     with TensorFile(path) as file:
         dict(file)
@@ -69,7 +104,9 @@ def test_what_the_reader_copies_is_marked_and_nothing_else_is(tmp_path: Path):
     assert copied and copied < set(entries)
     for name, one in entries.items():
         (words,) = [part for part in shown.alt.split(". ") if part.startswith(f"{name}, ")]
-        assert (f"misaligned: copied ({one.begin:,} isn't a multiple of" in words) == (name in copied)
+        assert (f"misaligned: copied ({one.begin:,} isn't a multiple of" in words) == (
+            name in copied
+        )
     assert len(copied) == len(drawn(shown, ANONYMOUS))
     assert keys(shown) == ["length and header", "borrowed in place", "misaligned: copied"]
     assert_fits(shown)
@@ -77,17 +114,28 @@ def test_what_the_reader_copies_is_marked_and_nothing_else_is(tmp_path: Path):
 
 @pytest.mark.parametrize("count", [0, 9, 10])
 def test_many_tensors_are_summed_up_after_the_eighth(count: int):
-    names = [(f"model.layers.{i}.self_attention.query_projection.weight", "F32", [4], 16) for i in range(count)]
+    names = [
+        (f"model.layers.{i}.self_attention.query_projection.weight", "F32", [4], 16)
+        for i in range(count)
+    ]
     shown = file_layout(raw(*names, pad=3))
     boxes = [text for text in texts(shown) if text.startswith("model.layers.")]
-    assert len(boxes) == (count if count <= 9 else 8) and (f"and {count - 8} more" in texts(shown)) == (count > 9)
+    assert len(boxes) == (count if count <= 9 else 8) and (
+        f"and {count - 8} more" in texts(shown)
+    ) == (count > 9)
     assert all("…" in words and words.endswith("weight") for words in boxes)
     assert_fits(shown)
 
 
 def test_the_box_for_the_rest_says_its_types_and_how_many_are_copied():
     first = [(f"a{i}", "F32", [1], 4) for i in range(8)]
-    odd = [*first, ("b", "U8", [1], 1), ("c", "F16", [2], 4), ("d", "F64", [1], 8), ("e", "F64", [0], 0)]
+    odd = [
+        *first,
+        ("b", "U8", [1], 1),
+        ("c", "F16", [2], 4),
+        ("d", "F64", [1], 8),
+        ("e", "F64", [0], 0),
+    ]
     shown = file_layout(raw(*odd, pad=-int.from_bytes(raw(*odd)[:8], "little") % 8))
     assert "and 4 more, U8, F16, F64, bytes" in shown.alt and "2 misaligned: copied" in texts(shown)
     assert len(drawn(shown, FILE)) == 8 and len(drawn(shown, ANONYMOUS)) == 1
@@ -97,8 +145,15 @@ def test_the_box_for_the_rest_says_its_types_and_how_many_are_copied():
 
 @pytest.mark.filterwarnings("error::UserWarning")  # if the font lacks a glyph
 def test_names_of_any_letters_and_length_fit():
-    shown = file_layout(raw(("new\nline", "F32", [1], 4), ("权重", "F32", [1] * 40, 4), ("", "F32", [], 4),
-                            ("long" * 10**5, "F32", [1], 4), __metadata__={"note": "héllo 权" * 40}))  # fmt: skip
+    shown = file_layout(
+        raw(
+            ("new\nline", "F32", [1], 4),
+            ("权重", "F32", [1] * 40, 4),
+            ("", "F32", [], 4),
+            ("long" * 10**5, "F32", [1], 4),
+            __metadata__={"note": "héllo 权" * 40},
+        )
+    )
     assert r"new\nline" in texts(shown) and shown.png
     assert_fits(shown)
 
@@ -131,12 +186,23 @@ def test_a_file_is_not_read_beyond_its_header(tmp_path: Path):
 def test_what_is_too_long_loses_its_middle():
     assert shortened("short", 100) == "short"
     cut = shortened("model.layers.0.weight", 80, bold=True)
-    assert cut.startswith("mode") and cut.endswith("ght") and cut.count("…") == 1 and width(cut, bold=True) <= 80
+    assert (
+        cut.startswith("mode")
+        and cut.endswith("ght")
+        and cut.count("…") == 1
+        and width(cut, bold=True) <= 80
+    )
 
 
-# --- copies on the way ------------------------------------------------------------------------------------------
+# --- copies on the way ----------------------------------------------------------------------------
 WAYS = {
-    "json.loads(path.read_text())": {"disk": MiB, "page cache": MiB, "bytes": MiB, "long text": MiB, "list": 4 * MiB},
+    "json.loads(path.read_text())": {
+        "disk": MiB,
+        "page cache": MiB,
+        "bytes": MiB,
+        "long text": MiB,
+        "list": 4 * MiB,
+    },
     "np.frombuffer(read())": {"disk": MiB, "page cache": MiB, "bytes": MiB, "array": 0},
     "mapping": {"page cache": MiB, "mapping": 0, "array": 0},
 }
@@ -144,17 +210,34 @@ WAYS = {
 
 def test_every_copy_has_its_arrow_and_its_bytes_and_every_loan_its_word():
     shown = copy_budget(WAYS, "Three ways.")
-    assert len(arrows(shown)) == 6 and texts(shown).count("copied") == 6 and texts(shown).count("lent") == 3
+    assert (
+        len(arrows(shown)) == 6
+        and texts(shown).count("copied") == 6
+        and texts(shown).count("lent") == 3
+    )
     assert {"7 MiB copied: 7 × the disk's 1 MiB", "nothing copied"} <= set(texts(shown))
     assert "copied to long text (1 MiB), copied to list (4 MiB), in all: 7 MiB copied" in shown.alt
-    assert "mapping, from page cache: lent to mapping, lent to array, in all: nothing copied." in shown.alt
-    assert shown.caption == "Three ways." and keys(shown) == ["anonymous", "file-backed", "no memory"]
-    assert len(drawn(shown, ANONYMOUS)) == 5 and len(drawn(shown, FILE)) == 5 and len(drawn(shown, ABSENT)) == 2
+    assert (
+        "mapping, from page cache: lent to mapping, lent to array, in all: nothing copied."
+        in shown.alt
+    )
+    assert shown.caption == "Three ways." and keys(shown) == [
+        "anonymous",
+        "file-backed",
+        "no memory",
+    ]
+    assert (
+        len(drawn(shown, ANONYMOUS)) == 5
+        and len(drawn(shown, FILE)) == 5
+        and len(drawn(shown, ABSENT)) == 2
+    )
     assert_fits(shown)
 
 
 def test_what_is_made_is_no_copy():
-    shown = copy_budget({"parsed": {"page cache": MiB, "text": MiB, "objects": 4 * MiB}}, made=["objects"])
+    shown = copy_budget(
+        {"parsed": {"page cache": MiB, "text": MiB, "objects": 4 * MiB}}, made=["objects"]
+    )
     assert texts(shown).count("copied") == texts(shown).count("made") == 1
     assert "1 MiB copied, 4 MiB made: 5 × the page cache's 1 MiB" in texts(shown)
     assert "copied to text (1 MiB), objects made (4 MiB)" in shown.alt
@@ -169,8 +252,12 @@ def test_a_place_that_bytes_are_lent_to_is_the_memory_that_they_lie_in():
 
 
 def test_copies_that_were_not_measured_and_copies_of_next_to_nothing():
-    shown = copy_budget({"a name that is far too long for a line " * 4: {"page cache": MiB, "x": None},
-                         "header only": {"page cache": MiB, "dict": 80, "array": 0}})  # fmt: skip
+    shown = copy_budget(
+        {
+            "a name that is far too long for a line " * 4: {"page cache": MiB, "x": None},
+            "header only": {"page cache": MiB, "dict": 80, "array": 0},
+        }
+    )
     assert "copied to x (not measured here), in all: copied: not measured here." in shown.alt
     assert {"?", "80 B copied", "80 B"} <= set(texts(shown))
     unknown, known = arrows(shown)
@@ -189,21 +276,29 @@ def test_copy_budget_rejects_bad_chains(ways, words: str):
         copy_budget(ways)
 
 
-# --- borrowed and owned -----------------------------------------------------------------------------------------
+# --- borrowed and owned ---------------------------------------------------------------------------
 def test_the_parts_of_a_bar():
-    rows = {"json.loads": 0.0, "a parser that borrows the strings without any escape": 0.94, "safetensors": 1}
+    rows = {
+        "json.loads": 0.0,
+        "a parser that borrows the strings without any escape": 0.94,
+        "safetensors": 1,
+    }
     shown = fractions(rows, "Three loaders.")
     borrowed, owned = drawn(shown, FILE), drawn(shown, ANONYMOUS)
     whole = borrowed[-1].get_width()
     assert [one.get_width() / whole for one in borrowed] == pytest.approx([0, 0.94, 1])
     assert [one.get_width() / whole for one in owned] == pytest.approx([1, 0.06, 0])
-    assert "94 % borrowed" in texts(shown) and "escape: 94 % borrowed, 6 % owned. safetensors: 100 %" in shown.alt
+    assert (
+        "94 % borrowed" in texts(shown)
+        and "escape: 94 % borrowed, 6 % owned. safetensors: 100 %" in shown.alt
+    )
     assert keys(shown) == ["borrowed", "owned"] and shown.caption == "Three loaders."
     assert_fits(shown)
 
 
 @pytest.mark.parametrize(
-    ("fraction", "words"), [(0, "0 %"), (0.001, "under 1 %"), (0.01, "1 %"), (0.9999, "over 99 %"), (1, "100 %")]
+    ("fraction", "words"),
+    [(0, "0 %"), (0.001, "under 1 %"), (0.01, "1 %"), (0.9999, "over 99 %"), (1, "100 %")],
 )
 def test_a_little_is_not_nothing(fraction: float, words: str):
     assert percent(fraction) == words
@@ -215,7 +310,7 @@ def test_fractions_rejects_what_is_no_fraction(rows):
         fractions(rows)
 
 
-# --- small pictures ---------------------------------------------------------------------------------------------
+# --- small pictures -------------------------------------------------------------------------------
 def digits(count: int, height: int = 8, across: int = 8) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 17, (count, height, across), np.uint8)
 
@@ -229,7 +324,9 @@ def test_each_picture_has_its_words_and_the_wrong_ones_a_frame_and_a_sign():
     assert texts(shown).count("✗ 8, not 9") == 1 and len(texts(shown)) == 12
     heavy = [one for one in rectangles(shown) if one.get_linewidth() > 2]
     assert heavy == [rectangles(shown)[3]] and to_hex(heavy[0].get_edgecolor()) == WARNING
-    for image, seen, frame in zip(images, shown.figure.axes[0].images, rectangles(shown), strict=True):
+    for image, seen, frame in zip(
+        images, shown.figure.axes[0].images, rectangles(shown), strict=True
+    ):
         assert np.array_equal(seen.get_array(), image) and seen.get_clim() == (0, 16)
         assert seen.get_cmap()(0.0)[:3] == (1, 1, 1)  # no ink is white
         left, right, bottom, top = seen.get_extent()
@@ -249,7 +346,10 @@ def test_bools_say_the_same_as_numbers():
 def test_any_number_of_pictures_with_short_and_long_words(count: int, words: str):
     shown = gallery(digits(count, 6, 9), [words] * count, wrong=range(0, count, 2))
     one = rectangles(shown)[0]
-    assert shown.figure.get_figheight() < 10 and one.get_width() / one.get_height() == pytest.approx(9 / 6)
+    assert (
+        shown.figure.get_figheight() < 10
+        and one.get_width() / one.get_height() == pytest.approx(9 / 6)
+    )
     assert_fits(shown)
 
 
@@ -268,4 +368,7 @@ def test_gallery_rejects_what_it_cannot_show(images, words, wrong, complaint: st
 
 
 def test_a_blank_picture():
-    assert gallery(np.zeros((1, 8, 8)), ["nothing"]).alt == "1 picture of 8 by 8 pixels, with the words: nothing."
+    assert (
+        gallery(np.zeros((1, 8, 8)), ["nothing"]).alt
+        == "1 picture of 8 by 8 pixels, with the words: nothing."
+    )

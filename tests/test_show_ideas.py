@@ -1,4 +1,6 @@
-"""Pictures of live objects: who keeps what alive, and words of memory. Their words, and whether they fit."""
+"""Pictures of live objects: who keeps what alive, and words of memory. Their words, and whether
+they fit.
+"""
 
 import ctypes
 import gc
@@ -30,7 +32,7 @@ def line(arrow: FancyArrowPatch) -> np.ndarray:
     return path.vertices[: np.flatnonzero(path.codes == Path2D.MOVETO)[1]]
 
 
-# --- who keeps what alive ---------------------------------------------------------------------------------------
+# --- who keeps what alive -------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -45,18 +47,27 @@ def mapping(file: Path):
         return mmap.mmap(opened.fileno(), 0)
 
 
-@pytest.mark.skipif(not (COUNTED and LINUX), reason="counts are CPython's, files below come from /proc")
+@pytest.mark.skipif(
+    not (COUNTED and LINUX), reason="counts are CPython's, files below come from /proc"
+)
 def test_views_lead_to_one_owner_and_its_file(mapping):
     row, column = np.frombuffer(mapping, "f4", 10, 64), np.frombuffer(mapping, "f4", 100)[::10]
     shown = owners(row=row, column=column, mapping=mapping)
     assert (
-        f"row: ndarray, a view of 40 B -> memoryview -> mapping: mmap of {4 * mmap.PAGESIZE // 1024} KiB (2 exports)"
-        " -> file model.bin. column: ndarray, a view of 40 B -> ndarray -> memoryview -> the same mapping." in shown.alt
+        "row: ndarray, a view of 40 B -> memoryview -> mapping: mmap of "
+        f"{4 * mmap.PAGESIZE // 1024} KiB (2 exports) -> file model.bin. column: ndarray, a view "
+        "of 40 B -> ndarray -> memoryview -> the same mapping." in shown.alt
     )
     assert repr(shown) == shown.alt
     written = texts(shown)
-    assert written.count("mapping") == 1 and written.count(".obj") == 2 and written.count(".base") == 3
-    assert "2\N{NO-BREAK SPACE}exports" in written and f"{row.ctypes.data:#x}" in written and "maps" in written
+    assert (
+        written.count("mapping") == 1 and written.count(".obj") == 2 and written.count(".base") == 3
+    )
+    assert (
+        "2\N{NO-BREAK SPACE}exports" in written
+        and f"{row.ctypes.data:#x}" in written
+        and "maps" in written
+    )
     assert len(arrows(shown)) == 6 and {one.get_linestyle() for one in arrows(shown)} == {"-"}
     assert_fits(shown)
 
@@ -83,7 +94,10 @@ def test_a_view_around_the_count_is_told_apart(mapping):
     pointer = ctypes.c_void_p(around.ctypes.data)
     shown = owners(counted=counted, around=around, pointer=pointer, mapping=mapping)
     assert "around: ndarray, a view of 10 B -> (not counted) the same mapping." in shown.alt
-    assert "pointer: c_void_p, a pointer -> (an address) the same mapping." in shown.alt and "(1 export)" in shown.alt
+    assert (
+        "pointer: c_void_p, a pointer -> (an address) the same mapping." in shown.alt
+        and "(1 export)" in shown.alt
+    )
     assert len({str(one.get_linestyle()) for one in arrows(shown)}) == 3
     assert {"not counted", "not kept", "keeps alive, not counted"} <= set(texts(shown))
     assert_fits(shown)
@@ -93,7 +107,9 @@ def test_a_view_around_the_count_is_told_apart(mapping):
 def test_a_memmap_is_not_counted_by_its_mapping(file):
     mapped = np.memmap(file, np.uint8, "r")
     shown = owners(mapped=mapped, part=np.asarray(mapped)[8:16])
-    assert "ndarray, a view of 8 B -> ndarray -> mapped: memmap -> (not counted) mmap of" in shown.alt
+    assert (
+        "ndarray, a view of 8 B -> ndarray -> mapped: memmap -> (not counted) mmap of" in shown.alt
+    )
     assert "(0 exports)" in shown.alt
     assert_fits(shown)
 
@@ -101,13 +117,22 @@ def test_a_memmap_is_not_counted_by_its_mapping(file):
 @pytest.mark.skipif(not COUNTED, reason="counts are CPython's")
 def test_views_whose_bytes_are_gone_are_shown_and_never_read():
     mapping, grown = mmap.mmap(-1, mmap.PAGESIZE), bytearray(64)
-    lost, lost_too = np.ndarray(10, np.uint8, buffer=mapping), np.ndarray(64, np.uint8, buffer=grown)
+    lost, lost_too = (
+        np.ndarray(10, np.uint8, buffer=mapping),
+        np.ndarray(64, np.uint8, buffer=grown),
+    )
     assert "gone" not in owners(lost=lost, lost_too=lost_too).alt
     mapping.close()
     grown.clear()
     shown = owners(lost=lost, lost_too=lost_too, kept=np.frombuffer(b"abcd", np.uint8))
-    assert "lost: ndarray, a view of 10 B (its bytes are gone) -> (not counted) mmap (0 exports, closed)." in shown.alt
-    assert "lost_too: ndarray, a view of 64 B (its bytes are gone) -> (not counted) bytearray (0 exports)." in shown.alt
+    assert (
+        "lost: ndarray, a view of 10 B (its bytes are gone) -> (not counted) mmap (0 exports,"
+        " closed)." in shown.alt
+    )
+    assert (
+        "lost_too: ndarray, a view of 64 B (its bytes are gone) -> (not counted) bytearray (0 "
+        "exports)." in shown.alt
+    )
     assert "kept: ndarray, a view of 4 B -> bytes of 4 B." in shown.alt
     assert_fits(shown)
 
@@ -134,7 +159,10 @@ def test_shared_memory_leads_through_its_view_to_the_mapping():
     try:
         around = np.ndarray(4, np.uint8, buffer=shared.buf)
         shown = owners(shared=shared, view=np.frombuffer(shared.buf, np.uint8), around=around)
-        assert "shared: SharedMemory, a block of" in shown.alt and "-> memoryview -> mmap of" in shown.alt
+        assert (
+            "shared: SharedMemory, a block of" in shown.alt
+            and "-> memoryview -> mmap of" in shown.alt
+        )
         assert (f"shared memory {shared.name.strip('/')}" in shown.alt) == LINUX
         assert_fits(shown)
     finally:
@@ -150,14 +178,30 @@ def test_every_kind_of_owner_and_a_long_way():
     strided = np.lib.stride_tricks.as_strided(np.frombuffer(memoryview(b"x" * 72)), (3, 3), (8, 8))
     own, number = np.arange(10), ctypes.c_double()
     shown = owners(
-        "Eight objects.", released=released, strided=strided, own=own, same=own, empty=np.zeros(0), text=b"some bytes",
-        to=ctypes.pointer(number), null=ctypes.c_void_p(),
+        "Eight objects.",
+        released=released,
+        strided=strided,
+        own=own,
+        same=own,
+        empty=np.zeros(0),
+        text=b"some bytes",
+        to=ctypes.pointer(number),
+        null=ctypes.c_void_p(),
         a_name_that_is_much_longer_than_any_box_could_ever_be_wide=bytearray(8),
-    )  # fmt: skip
+    )
     assert "released: memoryview, a view (released)." in shown.alt
-    assert "own, same: ndarray, owns its 80 B" in shown.alt and "empty: ndarray, owns its 0 B." in shown.alt
-    assert "strided: ndarray, a view of 72 B -> DummyArray -> ndarray -> memoryview -> bytes of 72 B." in shown.alt
-    assert "to: LP_c_double, a pointer -> c_double of 8 B. null: c_void_p, a pointer to nowhere." in shown.alt
+    assert (
+        "own, same: ndarray, owns its 80 B" in shown.alt
+        and "empty: ndarray, owns its 0 B." in shown.alt
+    )
+    assert (
+        "strided: ndarray, a view of 72 B -> DummyArray -> ndarray -> memoryview -> bytes of 72 B."
+        in shown.alt
+    )
+    assert (
+        "to: LP_c_double, a pointer -> c_double of 8 B. null: c_void_p, a pointer to nowhere."
+        in shown.alt
+    )
     assert shown.caption == "Eight objects."
     assert_fits(shown)
 
@@ -169,20 +213,28 @@ def test_what_shows_no_bytes_is_refused():
         owners()
 
 
-# --- words of memory --------------------------------------------------------------------------------------------
+# --- words of memory ------------------------------------------------------------------------------
 
 DATA, TABLE = 0x7F12_3456_7890, 0x55D0_AABB_CC00
 OBJECT = {
     "fat pointer": [("data", DATA), ("vtable", TABLE)],
     "Scale": [("factor", 0x4000_0000_0000_0000)],
-    "vtable of Scale": [("drop", 0x7F00_0000_1000), ("size", 24), ("align", 8), ("infer", 0x7F00_0000_2000)],
+    "vtable of Scale": [
+        ("drop", 0x7F00_0000_1000),
+        ("size", 24),
+        ("align", 8),
+        ("infer", 0x7F00_0000_2000),
+    ],
 }
 
 
 def test_words_and_what_they_point_to():
     shown = memory_words(OBJECT, "An object.", at={"Scale": DATA, "vtable of Scale": TABLE})
     for words in (
-        "fat pointer: data 0x7f1234567890 (the address of Scale), vtable 0x55d0aabbcc00 (the address of vtable of",
+        (
+            "fat pointer: data 0x7f1234567890 (the address of Scale), vtable 0x55d0aabbcc00 (the "
+            "address of vtable of"
+        ),
         "Scale (at 0x7f1234567890): factor 0x4000000000000000.",
         "size 0x18 = 24, align 0x8, infer 0x7f0000002000.",
     ):
@@ -200,7 +252,10 @@ def test_words_and_what_they_point_to():
 def test_many_words_long_names_and_a_word_that_points_to_itself():
     rows = {
         "many words": [(f"word {i}", DATA if i in (1, 3, 6) else i) for i in range(10)],
-        "itself, under a name of many letters": [("a_name_of_a_word_that_is_too_long", DATA), ("largest", 2**64 - 1)],
+        "itself, under a name of many letters": [
+            ("a_name_of_a_word_that_is_too_long", DATA),
+            ("largest", 2**64 - 1),
+        ],
     }
     shown = memory_words(rows, at={"itself, under a name of many letters": DATA})
     assert len(arrows(shown)) == 4
@@ -210,8 +265,12 @@ def test_many_words_long_names_and_a_word_that_points_to_itself():
         for (x0, y0), (x1, y1) in pairwise(line(arrow)):
             for box in boxes:
                 across = min(x0, x1) < box.x1 - 1 and max(x0, x1) > box.x0 + 1
-                down = min(y0, y1) < max(box.y0, box.y1) - 1 and max(y0, y1) > min(box.y0, box.y1) + 1
-                assert not (across and down), f"an arrow runs through a box from {x0, y0} to {x1, y1}"
+                down = (
+                    min(y0, y1) < max(box.y0, box.y1) - 1 and max(y0, y1) > min(box.y0, box.y1) + 1
+                )
+                assert not (across and down), (
+                    f"an arrow runs through a box from {x0, y0} to {x1, y1}"
+                )
 
 
 @each_of(

@@ -54,13 +54,15 @@ def areas(rectangles: np.ndarray) -> np.ndarray:
     return (right - left) * (bottom - top)
 
 
-# --- one grid -------------------------------------------------------------------------------------------------
+# --- one grid -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("count", [1, 17, 256, 8192])
 def test_every_page_is_one_cell_in_the_look_of_its_state(count: int):
     states = np.random.default_rng(count).integers(0, len(PageState), count, dtype=np.uint8)
     shown = page_film({"mine": PageMap(states)})
     drawn = {state: cells(shown, state) for state in PageState}
-    assert {state: len(of) for state, of in drawn.items()} == {s: int((states == s).sum()) for s in PageState}
+    assert {state: len(of) for state, of in drawn.items()} == {
+        s: int((states == s).sum()) for s in PageState
+    }
     every = np.concatenate(list(drawn.values()))
     assert len({tuple(cell[:2]) for cell in every}) == count and len(set(areas(every))) == 1
     assert every[:, :2].min() >= 0 and every[:, 2].max() <= WIDE
@@ -71,12 +73,21 @@ def test_cells_stand_in_the_order_of_the_pages():
     shown = page_film({"mine": pages(256, ANONYMOUS=[0, 33, 255])})
     absent, anonymous = cells(shown, ABSENT), cells(shown, ANONYMOUS)
     rows, columns = (np.unique(np.concatenate([absent, anonymous])[:, at]) for at in (1, 0))
-    assert [(list(rows).index(y), list(columns).index(x)) for x, y, *_ in anonymous] == [(0, 0), (1, 1), (7, 31)]
+    assert [(list(rows).index(y), list(columns).index(x)) for x, y, *_ in anonymous] == [
+        (0, 0),
+        (1, 1),
+        (7, 31),
+    ]
 
 
 def test_the_words_give_counts_and_pages():
-    shown = page_film({"after write 5": pages(16, FILE=slice(0, 4), ANONYMOUS=[5], FORKED=[7, 9, 10])})
-    counts = "1 anonymous (page 5), 3 anonymous, still shared (7, 9 to 10), 4 file-backed (0 to 3), 8 absent"
+    shown = page_film(
+        {"after write 5": pages(16, FILE=slice(0, 4), ANONYMOUS=[5], FORKED=[7, 9, 10])}
+    )
+    counts = (
+        "1 anonymous (page 5), 3 anonymous, still shared (7, 9 to 10), 4 file-backed (0 to 3), 8 "
+        "absent"
+    )
     assert shown.alt == f"after write 5: {counts}."
     assert {"after write 5", "anonymous, still shared"} <= set(texts(shown))
 
@@ -100,16 +111,22 @@ def test_what_does_not_fit_is_put_together_and_a_single_page_stays_visible():
     assert f"Each cell stands for {each} pages." in shown.caption and each > 1
     rare, whole = areas(cells(shown, ANONYMOUS)), areas(cells(shown, ABSENT)).max()
     assert len(rare) == 2 and (rare >= 0.1 * whole).all()
-    assert sum(areas(cells(shown, state)).sum() for state in LOOKS) == pytest.approx(whole * -(-262_144 // each))
+    assert sum(areas(cells(shown, state)).sum() for state in LOOKS) == pytest.approx(
+        whole * -(-262_144 // each)
+    )
     assert "Each cell stands for up to " in page_film({"large": many, "small": pages(16)}).caption
 
 
 def test_more_pages_are_not_more_things_to_draw():
-    few, many = (page_film({"mine": pages(n, FILE=slice(0, n // 2), ANONYMOUS=[1])}) for n in (256, 4096))
+    few, many = (
+        page_film({"mine": pages(n, FILE=slice(0, n // 2), ANONYMOUS=[1])}) for n in (256, 4096)
+    )
     assert len(many.figure.axes[0].get_children()) <= len(few.figure.axes[0].get_children())
 
 
-@pytest.mark.parametrize("one", [NONE, PageCache(Path("weights.bin"), 4096, None, "no page map on this system")])
+@pytest.mark.parametrize(
+    "one", [NONE, PageCache(Path("weights.bin"), 4096, None, "no page map on this system")]
+)
 def test_what_was_not_measured_is_a_panel_that_gives_the_reason(one):
     shown = page_film({"elsewhere": one})
     assert shown.alt == "elsewhere: not measured here: no page map on this system."
@@ -124,14 +141,22 @@ def test_looks_differ_in_grey_and_in_more_than_colour():
     assert min(np.diff(grey)) > 0.08
 
 
-# --- the film -------------------------------------------------------------------------------------------------
+# --- the film -------------------------------------------------------------------------------------
 @pytest.fixture
 def film() -> Film:
     steps = [
         Step("map", pages(16), cached(16), None, 0, 0, 0),
         Step("touch 3", pages(16, FILE=ALL), cached(16, ALL), None, 0, 1, 65536, 3),
         Step("write 5", pages(16, FILE=ALL, ANONYMOUS=[5]), cached(16, ALL), None, 1, 0, 0),
-        Step("fork", pages(16, FILE=ALL, FORKED=[5]), cached(16, ALL), pages(16, FORKED=[5]), 0, 0, 0),
+        Step(
+            "fork",
+            pages(16, FILE=ALL, FORKED=[5]),
+            cached(16, ALL),
+            pages(16, FORKED=[5]),
+            0,
+            0,
+            0,
+        ),
     ]
     return Film(steps, HERE)
 
@@ -140,14 +165,23 @@ def test_a_film_has_a_sentence_and_a_row_of_cells_for_each_step(film: Film):
     shown = page_film(film, "Four steps.")
     for words in (
         "map: my page table 16 absent; the page cache 16 not cached; no faults. ",
-        "touch 3: my page table 16 file-backed; the page cache 16 cached; 1 major fault, 64 KiB from the device",
-        "write 5: my page table 1 anonymous (page 5), 15 file-backed; the page cache 16 cached; 1 minor fault.",
+        (
+            "touch 3: my page table 16 file-backed; the page cache 16 cached; 1 major fault, 64 "
+            "KiB from the device"
+        ),
+        (
+            "write 5: my page table 1 anonymous (page 5), 15 file-backed; the page cache 16 "
+            "cached; 1 minor fault."
+        ),
         "the child's page table 1 anonymous, still shared (page 5), 15 absent; no faults.",
     ):
         assert words in shown.alt
     assert shown.caption == f"Four steps. Measured on {HERE}."
     assert {"touch 3", "1 major fault", "byte read: 3", "my page table"} <= set(texts(shown))
-    assert sum(len(cells(shown, state)) for state in LOOKS) == (4 + 4 + 1) * 16 and len(cells(shown, FORKED)) == 2
+    assert (
+        sum(len(cells(shown, state)) for state in LOOKS) == (4 + 4 + 1) * 16
+        and len(cells(shown, FORKED)) == 2
+    )
     assert "the child's page table" in texts(shown)
     two_columns = texts(page_film(film[:3]))
     assert {"0", "15"} <= set(two_columns) and "child" not in " ".join(two_columns)
@@ -167,23 +201,47 @@ def test_what_a_step_changed_is_outlined(film: Film):
 def test_a_stretch_that_changed_has_one_outline(film: Film):
     shown = page_film(film[:2])
     lines, drawn = boxes(shown, INK), cells(shown, FILE)
-    inside = [line for line in lines for cell in drawn if (line[:2] < cell[2:]).all() and (cell[:2] < line[2:]).all()]
-    assert len(lines) == 2 * (2 * 16 + 2) and not inside  # above, below, and at the two ends; in both columns
+    inside = [
+        line
+        for line in lines
+        for cell in drawn
+        if (line[:2] < cell[2:]).all() and (cell[:2] < line[2:]).all()
+    ]
+    assert (
+        len(lines) == 2 * (2 * 16 + 2) and not inside
+    )  # above, below, and at the two ends; in both columns
 
 
 @pytest.mark.parametrize(("count", "steps"), [(16, 8), (4096, 3), (100_000, 2)])
 def test_films_of_all_sizes_stay_on_the_page(count: int, steps: int):
-    one = Step("scan", pages(count, FILE=slice(0, count // 2)), cached(count, slice(0, count)), pages(count), 1, 1, 0)
+    one = Step(
+        "scan",
+        pages(count, FILE=slice(0, count // 2)),
+        cached(count, slice(0, count)),
+        pages(count),
+        1,
+        1,
+        0,
+    )
     shown = page_film([replace(one, action=f"scan number {i}") for i in range(steps)])
     drawn = np.concatenate([cells(shown, state) for state in LOOKS])
     assert drawn[:, 0].min() >= 0 and drawn[:, 2].max() <= WIDE
-    assert (drawn[:, 2] - drawn[:, 0]).min() >= 3 * DOT  # a cell and its gap take at least 4 of the page's pixels
-    assert shown.alt.count("scan number") == steps and "1 major fault and 1 minor fault" in shown.alt
+    assert (
+        drawn[:, 2] - drawn[:, 0]
+    ).min() >= 3 * DOT  # a cell and its gap take at least 4 of the page's pixels
+    assert (
+        shown.alt.count("scan number") == steps and "1 major fault and 1 minor fault" in shown.alt
+    )
 
 
 def test_a_film_from_elsewhere_says_what_is_missing():
-    shown = page_film([Step("touch 3", NONE, PageCache(Path("weights.bin"), 65536, None, "no cache map either"))])
-    assert "the page cache not measured here: no cache map either; faults not measured here." in shown.alt
+    shown = page_film(
+        [Step("touch 3", NONE, PageCache(Path("weights.bin"), 65536, None, "no cache map either"))]
+    )
+    assert (
+        "the page cache not measured here: no cache map either; faults not measured here."
+        in shown.alt
+    )
 
 
 def test_maps_by_name_are_outlined_where_they_differ_from_before():
@@ -191,7 +249,9 @@ def test_maps_by_name_are_outlined_where_they_differ_from_before():
     shown = page_film(now, before=then)
     lines, (_, cell) = boxes(shown, INK), cells(shown, FILE)
     assert len(lines) == 4 and "changed" in texts(shown)
-    assert (lines[:, :2].min(axis=0) < cell[:2]).all() and (lines[:, 2:].max(axis=0) > cell[2:]).all()
+    assert (lines[:, :2].min(axis=0) < cell[:2]).all() and (
+        lines[:, 2:].max(axis=0) > cell[2:]
+    ).all()
     assert not len(boxes(page_film(now, before=now), INK))
 
 

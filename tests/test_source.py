@@ -1,4 +1,6 @@
-"""What travels with a function from a student's cells: what it needs, as they say it, and nothing else."""
+"""What travels with a function from a student's cells: what it needs, as they say it, and nothing
+else.
+"""
 
 import linecache
 import sys
@@ -32,7 +34,9 @@ def lines(found: Source) -> set[tuple[str, int]]:
 
 
 @each("source", "fresh")
-def test_a_function_does_in_a_fresh_place_what_it_does_in_the_notebook(texts: list[str], result: str):
+def test_a_function_does_in_a_fresh_place_what_it_does_in_the_notebook(
+    texts: list[str], result: str
+):
     assert made(source_named(cells(*texts), "f"))["f"]() == literal_eval(result)
 
 
@@ -48,12 +52,18 @@ def test_nothing_else_travels(texts: list[str], carried: str):
 
 
 def test_the_places_of_a_traceback_are_the_student_s():
-    found = source_named(cells("K = 1\n\n\ndef h():\n    return 1 / 0", "def f():\n    return h()"), "f")
+    found = source_named(
+        cells("K = 1\n\n\ndef h():\n    return 1 / 0", "def f():\n    return h()"), "f"
+    )
     with pytest.raises(ZeroDivisionError) as error:
         made(found)["f"]()
     seen = [(entry.frame.code.raw.co_filename, entry.lineno + 1) for entry in error.traceback[1:]]
     assert seen == [("cell 2", 2), ("cell 1", 5)]
-    assert found.line(5, "cell 1") == "return 1 / 0" and found.line(2) == "return h()" and found.line(9) == ""
+    assert (
+        found.line(5, "cell 1") == "return 1 / 0"
+        and found.line(2) == "return h()"
+        and found.line(9) == ""
+    )
 
 
 def test_reading_executes_and_imports_nothing(tmp_path: Path):
@@ -70,7 +80,9 @@ def test_reading_executes_and_imports_nothing(tmp_path: Path):
 
 @pytest.fixture
 def handed_over(shell: InteractiveShell, capsys: pytest.CaptureFixture) -> Callable:
-    """Runs cells in IPython, as far as they go. Returns what `check` makes of the last function handed over to it."""
+    """Runs cells in IPython, as far as they go. Returns what `check` makes of the last function
+    handed over to it.
+    """
     found = []
 
     class Asked:
@@ -90,7 +102,9 @@ CHECK = "if 'f' in globals(): exercise('02.f').check(f)"
 
 
 @each("source", "raised")
-def test_what_a_cell_that_raised_did_not_reach_does_not_count(texts: list[str], result: str, handed_over: Callable):
+def test_what_a_cell_that_raised_did_not_reach_does_not_count(
+    texts: list[str], result: str, handed_over: Callable
+):
     assert handed_over(*texts)() == literal_eval(result)
 
 
@@ -100,14 +114,20 @@ def test_what_is_handed_over_counts(texts: list[str], result: str, handed_over: 
 
 
 def test_what_no_cell_makes_is_named(handed_over: Callable, capsys: pytest.CaptureFixture):
-    handed_over("def f(): return 1\nexercise('02.f').check(f)", "globals()['hidden'] = 1\ndef f(): return hidden")
+    handed_over(
+        "def f(): return 1\nexercise('02.f').check(f)",
+        "globals()['hidden'] = 1\ndef f(): return hidden",
+    )
     assert "`hidden` isn't there: no cell shows how it's made" in capsys.readouterr().out
 
 
 def test_a_verdict_names_the_cell_that_was_judged_if_it_is_another(shell: InteractiveShell):
     shell.user_ns["sample"] = sample = exercise("10.save")
     check = f"verdict = sample.check({sample.name}, size='1 MiB')"
-    for text, judged in ((f"{sample.solution_source}\n{check}", ""), (check, f"`{sample.name}` of cell [1]")):
+    for text, judged in (
+        (f"{sample.solution_source}\n{check}", ""),
+        (check, f"`{sample.name}` of cell [1]"),
+    ):
         shell.run_cell(text, store_history=True)
         assert shell.user_ns["verdict"].judged == judged
     assert repr(shell.user_ns["verdict"]).endswith(f"\nJudged: {sample.name} of cell [1]")
@@ -115,7 +135,9 @@ def test_a_verdict_names_the_cell_that_was_judged_if_it_is_another(shell: Intera
 
 def test_a_file_that_a_cell_runs_is_read(shell: InteractiveShell, tmp_path: Path):
     """As Spyder does it: its functions aren't the kernel's yet."""
-    (tmp_path / "mine.py").write_text("K = 3\ndef f(): return K\nfound = handed_over(f, 'f', '02.f')")
+    (tmp_path / "mine.py").write_text(
+        "K = 3\ndef f(): return K\nfound = handed_over(f, 'f', '02.f')"
+    )
     shell.user_ns["handed_over"] = source.handed_over
     shell.run_cell(f"%run -i {tmp_path / 'mine.py'}", store_history=True)
     assert made(shell.user_ns["found"])["f"]() == 3
@@ -131,18 +153,24 @@ def test_what_a_function_displays_is_printed_and_a_line_for_the_shell_refused(
     assert capsys.readouterr().out == "1 2\n"
 
 
-@pytest.mark.parametrize("text", ["(" * 5000, "x = " + "-" * 10_000 + "1", "\0", "\ud800", "f = 1" + "0" * 10_000])
+@pytest.mark.parametrize(
+    "text", ["(" * 5000, "x = " + "-" * 10_000 + "1", "\0", "\ud800", "f = 1" + "0" * 10_000]
+)
 def test_text_that_no_compiler_takes_is_passed_over(text: str):
     assert made(source_named(cells("def f(): return 1", text), "f"))["f"] is not None
 
 
-def test_installed_modules_are_told_from_the_student_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_installed_modules_are_told_from_the_student_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     (tmp_path / "my_own.py").write_text("import json")
     (tmp_path / "my_space").mkdir()
     (tmp_path / "my_space" / "part.py").write_text("")
     (tmp_path / "colorsys.py").write_text("")  # it hides Python's own
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "colorsys", raising=False)  # a library that imports Python's may be here
+    monkeypatch.delitem(
+        sys.modules, "colorsys", raising=False
+    )  # a library that imports Python's may be here
     text = """
         def f():
             import my_own, my_space.part, colorsys, missing_one, xml.dom.minidom
@@ -151,18 +179,30 @@ def test_installed_modules_are_told_from_the_student_s(tmp_path: Path, monkeypat
             def g():
                 import mmap as m
     """
-    wanted = {"xml.dom.minidom", "helpers.measure", "helpers.measure.maps", "numpy", "numpy.lib", "mmap"}
+    wanted = {
+        "xml.dom.minidom",
+        "helpers.measure",
+        "helpers.measure.maps",
+        "numpy",
+        "numpy.lib",
+        "mmap",
+    }
     assert set(source_named(cells(text), "f").modules) == wanted
 
 
 def test_a_function_is_found_by_the_name_it_has_now(tmp_path: Path):
     file = str(tmp_path / "answer.py")
-    text = "from functools import cache\n@cache\ndef h(a): return a\ncopy = h\nclass C:\n    def f(self): return 1\n"
+    text = (
+        "from functools import cache\n@cache\ndef h(a): return a\ncopy = h\nclass C:\n    def "
+        "f(self): return 1\n"
+    )
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     space: dict = {}
     exec(compile(text, file, "exec"), space)
     assert source.handed_over(space["copy"], "copy", "02.f").name == "copy"
     assert source.handed_over(space["copy"], "another", "02.f").name == "h"
     for nameless in (space["C"]().f, len, lambda: 1):
-        with pytest.raises(NotCarried, match=r"no cell shows its source\. Define `another` in a cell"):
+        with pytest.raises(
+            NotCarried, match=r"no cell shows its source\. Define `another` in a cell"
+        ):
             source.handed_over(nameless, "another", "02.f")

@@ -1,5 +1,6 @@
-"""A student in a real browser writes in a lesson, gets an exercise's starter back, and hands in; then a new edition of
-the lesson comes."""
+"""A student in a real browser writes in a lesson, gets an exercise's starter back, and hands in;
+then a new edition of the lesson comes.
+"""
 
 import json
 import os
@@ -36,14 +37,18 @@ def issue(course: Path, day: str, cells: dict[str, str]) -> None:
     made = [kinds.get(name, new_markdown_cell)(text, id=name) for name, text in cells.items()]
     notebook = new_notebook(cells=made, metadata={"kernelspec": KERNEL})
     (course / "notebooks" / LESSON).write_text(json.dumps(notebook))
-    (course / "exercises" / "class-edition.toml").write_text(f'day = "{day}"\ncommit = "{"c0ffee40" * 5}"\n')
+    (course / "exercises" / "class-edition.toml").write_text(
+        f'day = "{day}"\ncommit = "{"c0ffee40" * 5}"\n'
+    )
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As much of an edition for a class as a student's folder needs."""
     course = tmp_path_factory.mktemp("course")
-    shutil.copytree(ROOT / "helpers", course / "helpers", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "helpers", course / "helpers", ignore=shutil.ignore_patterns("__pycache__")
+    )
     (course / "notebooks").mkdir()
     (course / "exercises").mkdir()
     issue(course, "2026-09-01", CELLS)
@@ -54,7 +59,9 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home(tmp_path_factory: pytest.TempPathFactory, course: Path) -> Path:
     """A student's folder, with a copy of that lesson."""
     home = tmp_path_factory.mktemp("student")
-    assert "1 lesson copied" in work(course, os.environ | {"ZERO_COPY_WORK": str(home / "my_lessons")})
+    assert "1 lesson copied" in work(
+        course, os.environ | {"ZERO_COPY_WORK": str(home / "my_lessons")}
+    )
     return home
 
 
@@ -62,7 +69,9 @@ def work(course: Path, environment: dict[str, str]) -> str:
     """Does what `make lab` does before JupyterLab starts. Returns what it says."""
     command = [sys.executable, "-m", "helpers.teach.work"]
     here = environment | {"PYTHONPATH": str(course)}
-    return subprocess.run(command, cwd=course, env=here, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        command, cwd=course, env=here, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def write(lab: Page, name: str, text: str) -> None:
@@ -87,7 +96,8 @@ def add(lab: Page, after: str, text: str) -> str:
 
 def texts(lab: Page) -> list[str]:
     return lab.evaluate(
-        "() => jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model.sharedModel.getSource())"
+        "() => jupyterapp.shell.currentWidget.content.widgets.map(cell => "
+        "cell.model.sharedModel.getSource())"
     )
 
 
@@ -130,27 +140,50 @@ def test_what_is_handed_in_is_what_was_run(lab: Page, home: Path):
     assert "mine" in "".join(found["cells"][3]["source"])
 
 
-def test_a_new_edition_waits_until_jupyterlab_has_closed_the_lesson(lab: Page, course: Path, home: Path, environment):
+def test_a_new_edition_waits_until_jupyterlab_has_closed_the_lesson(
+    lab: Page, course: Path, home: Path, environment
+):
     write(lab, "why", "What I say.")
     save(lab)
     before = (home / "my_lessons" / LESSON).read_bytes()
-    new = {"title": "# 00 Start here, again", "why": "What the second edition says.", "rule": "**The rule:** look."}
-    issue(course, "2026-10-01", {name: (CELLS | new)[name] for name in ("title", "imports", "why", "rule", "grow-try")})
+    new = {
+        "title": "# 00 Start here, again",
+        "why": "What the second edition says.",
+        "rule": "**The rule:** look.",
+    }
+    issue(
+        course,
+        "2026-10-01",
+        {name: (CELLS | new)[name] for name in ("title", "imports", "why", "rule", "grow-try")},
+    )
     assert f"{LESSON} is open in JupyterLab" in work(course, environment)
     assert (home / "my_lessons" / LESSON).read_bytes() == before
     lab.evaluate("() => void jupyterapp.commands.execute('notebook:close-and-shutdown')")
     lab.locator(".jp-Dialog .jp-mod-accept").click()
     expect(lab.locator(".jp-Notebook")).to_have_count(0)
     told = work(course, environment)
-    assert f"{LESSON}: 3 cells brought in from the edition 2026-10-01 (c0ffee4): “# 00 Start here, again”" in told
+    assert (
+        f"{LESSON}: 3 cells brought in from the edition 2026-10-01 (c0ffee4): “# 00 Start here,"
+        " again”" in told
+    )
     assert "yours stays: “What I say.”" in told
 
 
 def test_the_lesson_then_has_what_is_new_and_what_is_the_student_s(lab: Page):
     opened(lab, LESSON)
     answer, reset, starter, last = texts(lab)[4:]
-    assert texts(lab)[:4] == ["# 00 Start here, again", CELLS["imports"], "What I say.", "**The rule:** look."]
-    assert "mine" in answer and ".reset()" in reset and starter == exercise("00.grow").cell and "hand_in" in last
+    assert texts(lab)[:4] == [
+        "# 00 Start here, again",
+        CELLS["imports"],
+        "What I say.",
+        "**The rule:** look.",
+    ]
+    assert (
+        "mine" in answer
+        and ".reset()" in reset
+        and starter == exercise("00.grow").cell
+        and "hand_in" in last
+    )
     assert [output["text"] for output in outputs(lab) if output["cell"] == "imports"] == ["42\n"]
     expect(cell(lab, "title")).to_contain_text("again")
     expect(lab.locator(".jp-Dialog").filter(visible=True)).to_have_count(0)

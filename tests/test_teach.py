@@ -22,12 +22,37 @@ from tables import each, each_of
 
 from helpers import folders, whole
 from helpers.lasting import VIEW, alone
-from helpers.measure import Comparison, Explorer, NotMeasuredHere, compare, maps, measure, sampler, workers
+from helpers.measure import (
+    Comparison,
+    Explorer,
+    NotMeasuredHere,
+    compare,
+    maps,
+    measure,
+    sampler,
+    workers,
+)
 from helpers.measure.explorer import Film
 from helpers.measure.machine import here
 from helpers.publish.execute import kernel
-from helpers.teach import claim, exercise, exercise_files, inside, notebook_files, predict, recorded, state
-from helpers.teach.judging import Attempt, NotYet, Verdict, first_difference, first_of, must_be_readable
+from helpers.teach import (
+    claim,
+    exercise,
+    exercise_files,
+    inside,
+    notebook_files,
+    predict,
+    recorded,
+    state,
+)
+from helpers.teach.judging import (
+    Attempt,
+    NotYet,
+    Verdict,
+    first_difference,
+    first_of,
+    must_be_readable,
+)
 from helpers.teach.predict import Prediction, amount
 from helpers.teach.recorded import read
 from helpers.teach.words import inline, paragraphs, plain, short
@@ -36,7 +61,9 @@ from helpers.units import GiB, KiB, MiB
 
 @pytest.fixture(autouse=True)
 def a_student(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Each test has a student's folder of its own and one of recorded runs, and no hints given yet."""
+    """Each test has a student's folder of its own and one of recorded runs, and no hints
+    given yet.
+    """
     (folder := tmp_path / "state").mkdir()
     monkeypatch.setattr(folders, "RECORDED", tmp_path)
     monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path / "data"))
@@ -45,7 +72,7 @@ def a_student(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-# --- predictions: kept ----------------------------------------------------------------------------------------
+# --- predictions: kept ----------------------------------------------------------------------------
 def peaks() -> Prediction:
     return predict("t.peaks", "How much?", each=["read", "mmap"])
 
@@ -56,7 +83,11 @@ def peaks() -> Prediction:
     (predict("t.b", "How many?", unit="calls"), 1.0, "kept: 1 call"),
     (peaks(), {"read": 256.0, "mmap": 0.0}, "kept: read 256 MiB, mmap 0 B"),
     (predict("t.c", "Which?", choices=["x", "y"]), "y", "kept: y"),
-    (predict("t.d", "In order?", order=["x", "y", "z"]), ["z", "x", "y"], "kept: 1. z, 2. x, 3. y"),
+    (
+        predict("t.d", "In order?", order=["x", "y", "z"]),
+        ["z", "x", "y"],
+        "kept: 1. z, 2. x, 3. y",
+    ),
     ids=lambda value: getattr(value, "kind", None),
 )
 def test_a_prediction_is_there_for_the_next_time(asked: Prediction, answer, line: str):
@@ -85,7 +116,13 @@ def test_what_is_no_answer_is_refused(asked: Prediction, answer):
 
 
 @pytest.mark.parametrize(
-    "given", [{"each": ["a"], "order": ["a", "b"]}, {"choices": ["a"]}, {"order": ["a", "a"]}, {"each": []}]
+    "given",
+    [
+        {"each": ["a"], "order": ["a", "b"]},
+        {"choices": ["a"]},
+        {"order": ["a", "a"]},
+        {"each": []},
+    ],
 )
 def test_a_question_without_sense_is_refused(given):
     with pytest.raises(ValueError, match=r"predict 't\.x'"):
@@ -104,19 +141,30 @@ def test_a_damaged_file_is_set_aside_not_lost(a_student: Path, damage: bytes):
 
 
 def test_an_answer_to_an_older_question_is_ignored(a_student: Path):
-    (a_student / "predictions.json").write_text(json.dumps({"t.peaks": "much", "t.a": {"x": 1}, "t.b": 10**400}))
-    assert peaks().value is None and predict("t.a", "?").value is None and predict("t.b", "?").value is None
+    (a_student / "predictions.json").write_text(
+        json.dumps({"t.peaks": "much", "t.a": {"x": 1}, "t.b": 10**400})
+    )
+    assert (
+        peaks().value is None
+        and predict("t.a", "?").value is None
+        and predict("t.b", "?").value is None
+    )
 
 
 def test_two_kernels_that_keep_at_once_lose_nothing(a_student: Path):
-    script = "import sys; from helpers.teach import state; [state.keep('p', f'{sys.argv[1]}{i}', i) for i in range(40)]"
+    script = (
+        "import sys; from helpers.teach import state; [state.keep('p', f'{sys.argv[1]}{i}', i) for "
+        "i in range(40)]"
+    )
     both = [subprocess.Popen([sys.executable, "-c", script, name]) for name in "ab"]
     assert [one.wait(60) for one in both] == [0, 0]
     assert len(state.read("p")) == 80 and len(list(a_student.iterdir())) == 1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="locks")
-def test_a_kernel_that_was_stopped_holds_nobody_up(a_student: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_kernel_that_was_stopped_holds_nobody_up(
+    a_student: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(state, "LOCK_TIMEOUT_S", 0.1)
     a_student.mkdir(exist_ok=True)
     descriptor = whole.lock(a_student)
@@ -136,10 +184,16 @@ def test_a_folder_that_cannot_be_written_is_no_error(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and devices")
-def test_what_is_no_file_or_has_no_end_is_not_read(a_student: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_is_no_file_or_has_no_end_is_not_read(
+    a_student: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(notebook_files, "LARGEST", 200_000, raising=False)
     path = a_student / "predictions.json"
-    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.write_bytes(bytes(200_001))):
+    for make in (
+        os.mkfifo,
+        lambda path: path.symlink_to("/dev/zero"),
+        lambda path: path.write_bytes(bytes(200_001)),
+    ):
         monkeypatch.setattr("helpers.teach.state._here", {})
         make(path)
         before = path.lstat()
@@ -160,21 +214,44 @@ def test_sizes_are_bytes_for_the_plot():
     assert calls.sizes == {}
 
 
-# --- predictions: beside what was measured --------------------------------------------------------------------
+# --- predictions: beside what was measured --------------------------------------------------------
 @each_of(
     ("asked", "answer", "measured", "said"),
     (predict("t.a", "?"), None, 256 * MiB, "No prediction yet. Measured: 256 MiB."),
-    (predict("t.a", "?"), 250, 256 * MiB, "You predicted 250 MiB; measured 256 MiB – well predicted."),
-    (predict("t.a", "?"), 1024, 256 * MiB, "You predicted 1 GiB; measured 256 MiB – you expected 4 times as much."),
+    (
+        predict("t.a", "?"),
+        250,
+        256 * MiB,
+        "You predicted 250 MiB; measured 256 MiB – well predicted.",
+    ),
+    (
+        predict("t.a", "?"),
+        1024,
+        256 * MiB,
+        "You predicted 1 GiB; measured 256 MiB – you expected 4 times as much.",
+    ),
     (predict("t.a", "?"), 0.3, 944 * KiB, "You predicted 307 KiB; measured 944 KiB."),
     (predict("t.a", "?"), 5, None, "You predicted 5 MiB; it is not measured here."),
-    (predict("t.b", "?", unit="calls"), 1, 200, "You predicted 1 call; measured 200 calls – 200 times as many."),
-    (peaks(), None, {"read": MiB, "mmap": 0}, "No prediction yet. Measured: read 1 MiB, mmap 0 B."),
+    (
+        predict("t.b", "?", unit="calls"),
+        1,
+        200,
+        "You predicted 1 call; measured 200 calls – 200 times as many.",
+    ),
+    (
+        peaks(),
+        None,
+        {"read": MiB, "mmap": 0},
+        "No prediction yet. Measured: read 1 MiB, mmap 0 B.",
+    ),
     (
         peaks(),
         {"mmap": 0},
         {"read": 90 * MiB, "mmap": 0},
-        "No prediction yet for read. Measured: 90 MiB. You predicted 0 B for mmap; measured 0 B – well predicted.",
+        (
+            "No prediction yet for read. Measured: 90 MiB. You predicted 0 B for mmap; measured 0 "
+            "B – well predicted."
+        ),
     ),
     (predict("t.c", "?", choices=["x", "y"]), "x", "x", "As you predicted: x."),
     (predict("t.c", "?", choices=["x", "y"]), "x", "y", "You predicted “x”; measured: y."),
@@ -204,7 +281,9 @@ def test_a_prediction_after_its_measurement_is_late(a_student: Path):
     asked.keep({"read": 256})
     assert peaks().late and peaks().value == {"read": 256.0}
     assert peaks().status == "kept: read 256 MiB (late: made after the measurement was shown)"
-    assert repr(asked.beside({"read": 256 * MiB})).endswith("(Late: made after the measurement was shown.)")
+    assert repr(asked.beside({"read": 256 * MiB})).endswith(
+        "(Late: made after the measurement was shown.)"
+    )
     assert "late: made after" in asked._repr_html_()
     assert json.loads((a_student / "predictions.json").read_text()) == {"t.peaks": {"read": 7.0}}
     asked.keep(None)
@@ -213,9 +292,13 @@ def test_a_prediction_after_its_measurement_is_late(a_student: Path):
     assert peaks().late and json.loads((a_student / "predictions.json").read_text()) == {}
 
 
-# --- predictions: the inputs ------------------------------------------------------------------------------------
+# --- predictions: the inputs ----------------------------------------------------------------------
 def inputs(asked: Prediction) -> list:
-    return [child for child in asked.widget.children if hasattr(child, "description") and child.description]
+    return [
+        child
+        for child in asked.widget.children
+        if hasattr(child, "description") and child.description
+    ]
 
 
 def status(asked: Prediction) -> str:
@@ -225,13 +308,18 @@ def status(asked: Prediction) -> str:
 def test_numbers_typed_are_kept_at_once():
     asked = peaks()
     read, mapped = inputs(asked)
-    assert (read.description, read.value) == ("read, MiB", "") and "no prediction yet" in status(asked)
+    assert (read.description, read.value) == ("read, MiB", "") and "no prediction yet" in status(
+        asked
+    )
     read.value = "1 GiB"
     assert peaks().value == {"read": 1024.0} and "kept: read 1 GiB" in status(asked)
     mapped.value = "0"
     assert peaks().value == {"read": 1024.0, "mmap": 0.0}
     mapped.value = "lots"
-    assert peaks().value == {"read": 1024.0, "mmap": 0.0} and "“lots” is not a number of MiB" in status(asked)
+    assert peaks().value == {
+        "read": 1024.0,
+        "mmap": 0.0,
+    } and "“lots” is not a number of MiB" in status(asked)
     read.value = mapped.value = ""
     assert peaks().value is None
     assert [box.value for box in inputs(peaks())] == ["", ""]
@@ -254,38 +342,60 @@ def test_an_order_is_kept_when_each_has_its_place():
     assert asked.value == ["y", "x"]
 
 
-# --- exercises: was anything done? ------------------------------------------------------------------------------
+# --- exercises: was anything done? ----------------------------------------------------------------
 def function(body: str, arguments: str = "a, b"):
     return exercise("02.chunks").made(f"def copy_small({arguments}):\n{body}")
 
 
 @pytest.mark.parametrize(
     "body",
-    ["    ...", "    pass", "    return", '    "Doc."', '    "Doc."\n    ...', "    raise NotImplementedError",
-     '    raise NotImplementedError("later")', "    # a comment\n    return None"],
-)  # fmt: skip
+    [
+        "    ...",
+        "    pass",
+        "    return",
+        '    "Doc."',
+        '    "Doc."\n    ...',
+        "    raise NotImplementedError",
+        '    raise NotImplementedError("later")',
+        "    # a comment\n    return None",
+    ],
+)
 def test_an_empty_body_is_no_attempt(body: str):
     assert not exercise("02.chunks").is_attempt(function(body).__code__)
 
 
-@pytest.mark.parametrize("body", ["return 5", "return a", "a.b()", "while True: pass", 'return "Doc."'])
+@pytest.mark.parametrize(
+    "body", ["return 5", "return a", "a.b()", "while True: pass", 'return "Doc."']
+)
 def test_anything_else_is_an_attempt(body: str):
     asked, code = exercise("02.chunks"), function(f"    {body}").__code__
     assert asked.is_attempt(code)
     assert not replace(asked, starter=f"def copy_small(a, b):\n    {body}").is_attempt(code)
 
 
-# --- exercises: nothing a student does breaks a check -----------------------------------------------------------
+# --- exercises: nothing a student does breaks a check ---------------------------------------------
 @each("teach", "answers")
 def test_a_check_answers_whatever_the_code_does(body: str, said: str):
-    verdict = exercise("02.chunks").check(function(body), size=8 * MiB, timeout=60)  # each ends by itself
-    assert verdict.outcome == "not yet" and said in verdict.because and verdict.cause != "not-checked"
-    assert os.environ["ZERO_COPY_DATA"] not in verdict.because, "which machine's path this is, is nobody's business"
+    verdict = exercise("02.chunks").check(
+        function(body), size=8 * MiB, timeout=60
+    )  # each ends by itself
+    assert (
+        verdict.outcome == "not yet" and said in verdict.because and verdict.cause != "not-checked"
+    )
+    assert os.environ["ZERO_COPY_DATA"] not in verdict.because, (
+        "which machine's path this is, is nobody's business"
+    )
 
 
 def test_a_message_names_no_folder_of_this_machine():
     """A word may be cut in the middle, but a folder's name goes first."""
-    for place in (folders.ROOT, Path.home(), sys.prefix, sys.base_prefix, os.environ["ZERO_COPY_DATA"]):
+    for place in (
+        folders.ROOT,
+        Path.home(),
+        sys.prefix,
+        sys.base_prefix,
+        os.environ["ZERO_COPY_DATA"],
+    ):
         said = short(f"cannot import name 'x' from 'y' ({place}/lib/y.py, {'z' * 60})", 60)
         assert "(…/" in said and len(said) < 70
 
@@ -297,23 +407,34 @@ def test_a_locked_folder_is_the_student_s_and_a_full_disk_is_not(tmp_path: Path)
     (folder / "file").touch()
     attempt.hand_out(folder)
     folder.chmod(0)
-    with pytest.raises(NotYet, match="can't read `file`: Permission denied") as slip, must_be_readable(tmp_path):
+    with (
+        pytest.raises(NotYet, match="can't read `file`: Permission denied") as slip,
+        must_be_readable(tmp_path),
+    ):
         attempt.unharmed()
     folder.chmod(0o700)
     assert slip.value.cause == "unreadable" and str(tmp_path) not in slip.value.because
-    for error in (OSError(errno.ENOSPC, "full", str(folder)), PermissionError(errno.EACCES, "no", "/elsewhere")):
+    for error in (
+        OSError(errno.ENOSPC, "full", str(folder)),
+        PermissionError(errno.EACCES, "no", "/elsewhere"),
+    ):
         with pytest.raises(OSError, match=error.strerror), must_be_readable(tmp_path):
             raise error
 
 
 def test_a_verdict_has_a_sign_and_words():
-    for outcome, said in (("right", "✓ Right."), ("not yet", "○ Not yet:"), ("not attempted", "– Not attempted yet.")):
+    for outcome, said in (
+        ("right", "✓ Right."),
+        ("not yet", "○ Not yet:"),
+        ("not attempted", "– Not attempted yet."),
+    ):
         assert f">{said}</strong> it was." in Verdict(outcome, "it was.")._repr_html_()
 
 
 def test_many_measurements_are_a_list():
     few, many = (
-        Verdict("right", "", tuple(f"loader {n}: {n} MiB" for n in range(count)))._repr_html_() for count in (2, 7)
+        Verdict("right", "", tuple(f"loader {n}: {n} MiB" for n in range(count)))._repr_html_()
+        for count in (2, 7)
     )
     assert "<p>Measured: loader 0: 0 MiB · loader 1: 1 MiB</p>" in few
     assert many.count("<li>") == 7 and "·" not in many
@@ -323,7 +444,9 @@ def test_many_measurements_are_a_list():
 def test_a_function_of_other_arguments_raised_when_it_was_called(arguments: str):
     said = exercise("02.chunks").check(function("    return 1", arguments), size=MiB).because
     assert "positional argument" in said
-    assert said.endswith(", when the check called it. Which arguments does the exercise name?"), said
+    assert said.endswith(", when the check called it. Which arguments does the exercise name?"), (
+        said
+    )
 
 
 def test_what_is_half_right_says_so():
@@ -352,7 +475,9 @@ def test_what_is_handed_out_must_stay_as_it_is(tmp_path: Path):
     attempt.hand_out(folder / "model")
     path = attempt.random_file()
     attempt.unharmed()
-    assert MiB < path.stat().st_size < 2 * MiB and first_difference(path, attempt.twin(path)) is None
+    assert (
+        MiB < path.stat().st_size < 2 * MiB and first_difference(path, attempt.twin(path)) is None
+    )
     content = path.read_bytes()
     path.write_bytes(content[:1000] + b"\0\0" + content[1002:])
     assert attempt.twin(path).parent == judges and attempt.twin(path).read_bytes() == content
@@ -386,7 +511,10 @@ def test_what_is_no_function_is_said(a_student: Path):
     assert one.check(function("    ...")).outcome == "not attempted" and one.attempts == 1
     verdict = one.check(os.link, size=MiB)
     assert (verdict.outcome, verdict.cause) == ("not yet", "not-carried")
-    assert verdict.because == "no cell shows its source. Define `copy_small` in a cell, and hand that over."
+    assert (
+        verdict.because
+        == "no cell shows its source. Define `copy_small` in a cell, and hand that over."
+    )
     text = "async def copy_small(source, target): open(target, 'wb').close()"
     assert "calling it runs nothing" in one.check(one.made(text)).because
 
@@ -394,7 +522,10 @@ def test_what_is_no_function_is_said(a_student: Path):
 def test_a_check_leaves_no_process_and_no_file(tmp_path: Path):
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     body = "    import subprocess, time; subprocess.Popen(['sleep', '60']); time.sleep(60)"
-    assert "still running after 1 s" in exercise("02.chunks").check(function(body), size=MiB, timeout=1).because
+    assert (
+        "still running after 1 s"
+        in exercise("02.chunks").check(function(body), size=MiB, timeout=1).because
+    )
     assert {child.pid for child in psutil.Process().children(recursive=True)} == before
     assert not list((tmp_path / "data").iterdir())
 
@@ -405,7 +536,9 @@ def test_a_check_leaves_no_process_and_no_file(tmp_path: Path):
     (ValueError, False, "not-checked", "the check couldn't run: no"),
     (ValueError, True, "not-looked-at", "what it returned can't be looked at: no"),
 )
-def test_a_judge_that_fails_is_a_message(monkeypatch: pytest.MonkeyPatch, error, ran: bool, cause: str, said: str):
+def test_a_judge_that_fails_is_a_message(
+    monkeypatch: pytest.MonkeyPatch, error, ran: bool, cause: str, said: str
+):
     def judge(attempt: Attempt) -> Verdict:
         if ran:
             attempt.measure(lambda function: 1, memory_limit=64 * MiB)
@@ -419,10 +552,16 @@ def test_a_judge_that_fails_is_a_message(monkeypatch: pytest.MonkeyPatch, error,
 
 def test_hints_come_one_by_one_then_the_solution_after_a_try():
     one = exercise("02.chunks")
-    assert "Try first" in repr(one.solution()) and one.solution_source == repr(one.solution(now=True))
+    assert "Try first" in repr(one.solution()) and one.solution_source == repr(
+        one.solution(now=True)
+    )
     said = [repr(one.hint()) for _ in range(3)]
     assert said[0].startswith("Hint 1 of 2.") and "1 more to come" in said[0]
-    assert said[1].startswith("Hint 2 of 2.") and "next step is the solution" in said[1] and ".solution()" in said[2]
+    assert (
+        said[1].startswith("Hint 2 of 2.")
+        and "next step is the solution" in said[1]
+        and ".solution()" in said[2]
+    )
     one.check(function("    return a"), size=MiB)
     assert repr(one.solution()) == one.solution_source and "<pre" in one.solution()._repr_html_()
 
@@ -431,12 +570,16 @@ def test_first_difference(tmp_path: Path):
     a, b = tmp_path / "a", tmp_path / "b"
     data = bytes(3 * MiB + 5)
     a.write_bytes(data)
-    for other, at in ((data, None), (data[:-2], len(data) - 2), (data[: MiB + 7] + b"1" + data[MiB + 8 :], MiB + 7)):
+    for other, at in (
+        (data, None),
+        (data[:-2], len(data) - 2),
+        (data[: MiB + 7] + b"1" + data[MiB + 8 :], MiB + 7),
+    ):
         b.write_bytes(other)
         assert first_difference(a, b) == first_difference(b, a) == at
 
 
-# --- recorded ---------------------------------------------------------------------------------------------------
+# --- recorded -------------------------------------------------------------------------------------
 def test_recorded_figures_stand_in_where_kinds_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
@@ -446,7 +589,10 @@ def test_recorded_figures_stand_in_where_kinds_are_missing(
     poor = Comparison({"list": [measure(list, "ab")]})
     assert recorded("run", poor) is poor and "no recorded run 'run'" in capsys.readouterr().out
     (tmp_path / "run.json").write_text(json.dumps(full.to_json()))
-    assert recorded("run", poor)["list"].peak.anonymous is not None and str(full.machine) in capsys.readouterr().out
+    assert (
+        recorded("run", poor)["list"].peak.anonymous is not None
+        and str(full.machine) in capsys.readouterr().out
+    )
     (tmp_path / "run.json").write_text("{")
     assert recorded("run", poor) is poor
 
@@ -465,7 +611,10 @@ def test_a_cell_says_once_whose_figures_it_shows(
             recorded("run", full, needs="no_such_library")
         assert capsys.readouterr().out.count("Recorded figures, made on") == lines
     made = [repr(claim("slurp-costs-file", True, "all of it")) for _ in range(2)]
-    assert ["Recorded: Not measured here, but on another machine: run." in one for one in made] == [True, False]
+    assert ["Recorded: Not measured here, but on another machine: run." in one for one in made] == [
+        True,
+        False,
+    ]
 
 
 def test_recorded_figures_stand_in_where_files_live_in_memory(
@@ -477,9 +626,16 @@ def test_recorded_figures_stand_in_where_files_live_in_memory(
         table = [SimpleNamespace(mountpoint=str(tmp_path), fstype=kind, opts="rw")]
         monkeypatch.setattr(psutil, "disk_partitions", lambda all, table=table: table)
         monkeypatch.setenv("ZERO_COPY_RECORD", "1" if name == "on a disk" else "0")
-        assert recorded("run", measure(Path.read_bytes, tmp_path / "data" / "file")).machine.file_system == "ext4"
+        assert (
+            recorded(
+                "run", measure(Path.read_bytes, tmp_path / "data" / "file")
+            ).machine.file_system
+            == "ext4"
+        )
         said = capsys.readouterr().out
-        assert ("These files are in memory (tmpfs): no disk to measure" in said) == (name == "in memory")
+        assert ("These files are in memory (tmpfs): no disk to measure" in said) == (
+            name == "in memory"
+        )
     assert recorded("run", plain_run := measure(len, "no file")) is plain_run
 
 
@@ -492,7 +648,10 @@ def test_recorded_figures_stand_in_where_a_container_is_narrow(
     monkeypatch.setattr(container, "memory_left", lambda: (500 * MiB, GiB))
     for made in (full, lambda: pytest.fail("its processes could get the notebook killed")):
         assert recorded("run", made) is not full
-        assert "memory of 1 GiB, 500 MiB are left, and lessons need 512 MiB. Shut down" in capsys.readouterr().out
+        assert (
+            "memory of 1 GiB, 500 MiB are left, and lessons need 512 MiB. Shut down"
+            in capsys.readouterr().out
+        )
     monkeypatch.setattr(container, "memory_left", lambda: (700 * MiB, GiB))
     assert recorded("run", full) is full and capsys.readouterr().out == ""
 
@@ -508,7 +667,9 @@ def test_recorded_figures_stand_in_for_what_was_measured_while_memory_ran_out(
 
     def killed_during(value):
         kills[0] += 1
-        return value or len(value)  # TypeError, as from a check of what the killed one should have written
+        return value or len(
+            value
+        )  # TypeError, as from a check of what the killed one should have written
 
     for made in (lambda: killed_during(full), lambda: killed_during(None)):
         assert recorded("run", made) is not full
@@ -528,10 +689,18 @@ def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.measured
 def test_recording_keeps_each_method_s_run_and_what_it_returned_if_that_is_short(recording: Path):
     full = compare({"list": list, "bytes": bytes, "long": lambda text: text * 5000}, "ab", repeat=2)
-    assert recorded("run", full) is full and full["list"].value == ["a", "b"] and len(full["long"].value) == 10_000
+    assert (
+        recorded("run", full) is full
+        and full["list"].value == ["a", "b"]
+        and len(full["long"].value) == 10_000
+    )
     again = Comparison.from_json(json.loads((recording / "run.json").read_text()))
     assert again["list"].peak == full["list"].peak and len(again.runs["list"]) == 1
-    assert {name: run.value for name, run in again.items()} == {"list": ["a", "b"], "bytes": None, "long": None}
+    assert {name: run.value for name, run in again.items()} == {
+        "list": ["a", "b"],
+        "bytes": None,
+        "long": None,
+    }
 
 
 @pytest.mark.measured
@@ -549,7 +718,9 @@ def test_recording_keeps_the_peaks_of_a_long_run(recording: Path):
     assert full.value.shape == (2, 0) and again.value is None
     assert len(again.times) <= 200 < len(full.times) and again.peak == full.peak
     assert [again.times[0], again.times[-1]] == [full.times[0], full.times[-1]]
-    assert {len(getattr(again, kind)) for kind in ("anonymous", "file", "shared", "resident")} == {len(again.times)}
+    assert {len(getattr(again, kind)) for kind in ("anonymous", "file", "shared", "resident")} == {
+        len(again.times)
+    }
     assert (recording / "run.json").stat().st_size < 12_000
 
 
@@ -557,15 +728,23 @@ def test_recording_keeps_the_peaks_of_a_long_run(recording: Path):
 def test_whatever_is_recorded_comes_back_where_it_cannot_be_measured(
     recording: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
-    """Each kind comes from a function that makes it: an ordinary run, one that dies, a film, shares of memory."""
-    monkeypatch.setattr(folders, "in_memory", lambda system: False)  # this test's folder may be in memory
+    """Each kind comes from a function that makes it: an ordinary run, one that dies, a film, shares
+    of memory.
+    """
+    monkeypatch.setattr(
+        folders, "in_memory", lambda system: False
+    )  # this test's folder may be in memory
 
     def film() -> Film:
         with Explorer(pages=4) as explorer:
             explorer.touch(1)
         return explorer.film
 
-    makers = {"recording": lambda: measure(killed), "film": film, "sharing": lambda: workers(len, "ab", count=2)}
+    makers = {
+        "recording": lambda: measure(killed),
+        "film": film,
+        "sharing": lambda: workers(len, "ab", count=2),
+    }
     full = {name: recorded(name, make) for name, make in makers.items()}
     assert full["recording"].ended == "SIGKILL" and capsys.readouterr().out == ""
     monkeypatch.delenv("ZERO_COPY_RECORD")
@@ -591,20 +770,23 @@ def refuses() -> None:
     raise NotMeasuredHere("no namespaces")
 
 
-# --- words ------------------------------------------------------------------------------------------------------
+# --- words ----------------------------------------------------------------------------------------
 def test_words_become_html():
-    assert inline("a `<b>` **c** & 2*3*4") == "a <code>&lt;b&gt;</code> <strong>c</strong> &amp; 2*3*4"
+    assert (
+        inline("a `<b>` **c** & 2*3*4") == "a <code>&lt;b&gt;</code> <strong>c</strong> &amp; 2*3*4"
+    )
     literal = "__init__, *args, a[0](x) and <pid>"
     assert inline(literal) == literal.replace("<", "&lt;").replace(">", "&gt;")
     text = "one\ntwo\n\n- a\n- b `c`\n\n```python\nx = 1\n\n<b>\n```\n\n<script>alert()</script>"
-    assert paragraphs(text).replace("\n", "") == (
-        "<p>onetwo</p><ul><li>a</li><li>b <code>c</code></li></ul>"
-        '<pre tabindex="0"><code>x = 1&lt;b&gt;</code></pre><p>&lt;script&gt;alert()&lt;/script&gt;</p>'
+    assert (
+        paragraphs(text).replace("\n", "")
+        == '<p>onetwo</p><ul><li>a</li><li>b <code>c</code></li></ul><pre tabindex="0"><code>x ='
+        " 1&lt;b&gt;</code></pre><p>&lt;script&gt;alert()&lt;/script&gt;</p>"
     )
     assert plain(text).startswith("one\ntwo\n\n- a\n- b c\n\n    x = 1\n\n    <b>\n\n<script>")
 
 
-# --- in a real kernel -------------------------------------------------------------------------------------------
+# --- in a real kernel -----------------------------------------------------------------------------
 def test_in_a_notebook_everything_is_shown_with_words(tmp_path: Path):
     sources = [
         "from helpers.teach import exercise, predict, quiz",
@@ -630,14 +812,20 @@ def test_in_a_notebook_everything_is_shown_with_words(tmp_path: Path):
     nbformat.validate(ran)
     assert all(alone(data["text/html"]).startswith('<div class="zc-predict"') for data in shown[:3])
     assert shown[0]["text/html"].count('aria-label="blank to write on"') == 2
-    assert 'data-outcome="not ' in shown[6]["text/html"] and "def copy_small" in shown[8]["text/html"]
+    assert (
+        'data-outcome="not ' in shown[6]["text/html"] and "def copy_small" in shown[8]["text/html"]
+    )
 
 
-# --- nothing is lost, nothing is taken for something else ---------------------------------------------------------
-def test_what_is_kept_is_not_lost_by_one_failed_read(a_student: Path, monkeypatch: pytest.MonkeyPatch):
+# --- nothing is lost, nothing is taken for something else -----------------------------------------
+def test_what_is_kept_is_not_lost_by_one_failed_read(
+    a_student: Path, monkeypatch: pytest.MonkeyPatch
+):
     state.keep("some", "a", 1)
     with monkeypatch.context() as broken:
-        broken.setattr(state, "content", lambda path: (_ for _ in ()).throw(PermissionError("busy")))
+        broken.setattr(
+            state, "content", lambda path: (_ for _ in ()).throw(PermissionError("busy"))
+        )
         assert state.keep("some", "b", 2) is False
         assert state.read("some") == {"b": 2}
     assert state.read("some") == {"a": 1, "b": 2}

@@ -11,7 +11,9 @@ from helpers.publish.tidy import NotTidied, main, stored_form, tidy
 
 
 def cell(name: Any, source: Any = "1 + 1", kind: str = "code", **more: Any) -> dict[str, Any]:
-    made = {"cell_type": kind, "source": source, "metadata": {}} | ({"id": name} if name is not None else {})
+    made = {"cell_type": kind, "source": source, "metadata": {}} | (
+        {"id": name} if name is not None else {}
+    )
     return made | ({"outputs": [], "execution_count": None} if kind == "code" else {}) | more
 
 
@@ -31,13 +33,21 @@ def test_stored_form_of_a_used_notebook():
         "x = 'é'\nx",
         execution_count=7,
         outputs=[{"output_type": "stream", "name": "stdout", "text": "é"}],
-        metadata={"tags": ["exercise"], "jupyter": {"source_hidden": True, "outputs_hidden": True}, "collapsed": True},
+        metadata={
+            "tags": ["exercise"],
+            "jupyter": {"source_hidden": True, "outputs_hidden": True},
+            "collapsed": True,
+        },
     )
-    text = stored_form(notebook(used, metadata={"language_info": {"name": "python", "version": "3.13.0"}}))
+    text = stored_form(
+        notebook(used, metadata={"language_info": {"name": "python", "version": "3.13.0"}})
+    )
     tags = {"tags": ["exercise"], "jupyter": {"source_hidden": True}}
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
     kept = notebook(cell("run", ["x = 'é'\n", "x"], metadata=tags))
-    assert json.loads(text) == kept | {"metadata": {"kernelspec": kernel, "language_info": {"name": "python"}}}
+    assert json.loads(text) == kept | {
+        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}}
+    }
     assert "é" in text
 
 
@@ -74,7 +84,9 @@ def test_names():
 def test_names_that_are_refused(tmp_path: Path, name: Any, why: str):
     path = saved(tmp_path, cell("fine"), cell(name, "\nimport mmap\nmore"))
     before = path.read_bytes()
-    with pytest.raises(NotTidied, match=rf"(?s)lesson\.ipynb.*cell 2, which starts 'import mmap'.*{why}"):
+    with pytest.raises(
+        NotTidied, match=rf"(?s)lesson\.ipynb.*cell 2, which starts 'import mmap'.*{why}"
+    ):
         tidy(path)
     assert path.read_bytes() == before
 
@@ -91,7 +103,10 @@ def test_a_name_twice_is_refused():
     (b"[]", "format 4"),
     (b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [1]}', "not a valid notebook"),
     (b'{"nbformat": 3, "worksheets": []}', "format 4"),
-    (json.dumps(notebook(cell("a", metadata={"tags": "teacher"}))).encode(), "not a valid notebook"),
+    (
+        json.dumps(notebook(cell("a", metadata={"tags": "teacher"}))).encode(),
+        "not a valid notebook",
+    ),
 )
 def test_what_is_no_notebook_is_left_alone(tmp_path: Path, content: bytes, why: str):
     (path := tmp_path / "work.ipynb").write_bytes(content)

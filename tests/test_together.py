@@ -27,9 +27,14 @@ def test_two_that_wait_for_each_other_are_measured_apart():
                 line.sendto(b"here", ("127.0.0.1", other))
                 return len(block)
 
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as one,
+        socket.create_server(("127.0.0.1", 0)) as two,
+    ):
         a, b = one.getsockname()[1], two.getsockname()[1]
-        runs = together({"large": partial(meet, a, b, 32 * MiB), "small": partial(meet, b, a, MiB)}, timeout=20)
+        runs = together(
+            {"large": partial(meet, a, b, 32 * MiB), "small": partial(meet, b, a, MiB)}, timeout=20
+        )
     assert {name: (run.name, run.value) for name, run in runs.items()} == {
         "large": ("large", 32 * MiB),
         "small": ("small", MiB),

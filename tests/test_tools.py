@@ -1,4 +1,6 @@
-"""A test whose tool is missing is skipped, and the summary says what to install. Where nothing may be, it fails."""
+"""A test whose tool is missing is skipped, and the summary says what to install. Where nothing may
+be, it fails.
+"""
 
 import json
 import os
@@ -16,8 +18,12 @@ LACKS_A_TOOL = "tests/test_workflows.py::test_actionlint_finds_nothing"
 
 def run_without_tools(**own: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", LACKS_A_TOOL]
-    environment = {name: os.environ[name] for name in os.environ.keys() - {"ZERO_COPY_TOOLS", "PYTEST_ADDOPTS"}}
-    return subprocess.run(command, cwd=ROOT, env=environment | {"PATH": ""} | own, text=True, capture_output=True)
+    environment = {
+        name: os.environ[name] for name in os.environ.keys() - {"ZERO_COPY_TOOLS", "PYTEST_ADDOPTS"}
+    }
+    return subprocess.run(
+        command, cwd=ROOT, env=environment | {"PATH": ""} | own, text=True, capture_output=True
+    )
 
 
 def test_without_its_tool_a_test_is_skipped_and_the_summary_says_what_to_install():
@@ -37,7 +43,9 @@ def test_reasons_are_counted():
     assert lines == ["    1  as Windows has it", f"    2  needs git: {tools.TOOLS['git'].install}"]
 
 
-def test_a_part_is_tested_again_when_one_of_its_files_has_changed(tmp_path, monkeypatch: pytest.MonkeyPatch):
+def test_a_part_is_tested_again_when_one_of_its_files_has_changed(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("ZERO_COPY_STAMPS", "heed")
     monkeypatch.setattr(stamps, "ROOT", tmp_path)
     monkeypatch.setattr(stamps, "FILE", tmp_path / "stamps.json")
@@ -55,4 +63,8 @@ def test_a_part_is_tested_again_when_one_of_its_files_has_changed(tmp_path, monk
 
 
 def test_every_part_has_files():
-    assert all(any(stamps.ROOT.glob(pattern)) for patterns in stamps.INPUTS.values() for pattern in patterns)
+    assert all(
+        any(stamps.ROOT.glob(pattern))
+        for patterns in stamps.INPUTS.values()
+        for pattern in patterns
+    )

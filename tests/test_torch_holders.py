@@ -1,4 +1,6 @@
-"""PyTorch's tensors as holders of a file. PyTorch is optional: `make record` needs it, and most machines lack it."""
+"""PyTorch's tensors as holders of a file. PyTorch is optional: `make record` needs it, and most
+machines lack it.
+"""
 
 from pathlib import Path
 
@@ -31,7 +33,9 @@ def test_a_parameter_is_found_in_its_model_and_its_optimiser(path: Path) -> None
 def test_a_loss_holds_it_under_no_name(path: Path) -> None:
     loss = torch.nn.Parameter(load_file(path)["weight"]).sum()
     held = who_holds(path)
-    assert held.mapped and [chain.name for chain in held.chains] == [""] and loss.grad_fn is not None
+    assert (
+        held.mapped and [chain.name for chain in held.chains] == [""] and loss.grad_fn is not None
+    )
     del loss
     assert not who_holds(path).mapped
 
@@ -40,7 +44,9 @@ def test_a_mapped_tensor_and_its_views(path: Path) -> None:
     whole = torch.from_file(str(path), shared=False, size=500)
     kept = [whole[5:].view(5, 99), whole.numpy()]
     found = [who_holds(path), who_holds(whole), who_holds(kept[0])]
-    assert [{chain.name for chain in held.chains} for held in found] == [{"whole", "kept[0]", "kept[1]"}] * 3
+    assert [{chain.name for chain in held.chains} for held in found] == [
+        {"whole", "kept[0]", "kept[1]"}
+    ] * 3
 
 
 def test_a_copy_does_not_hold_it(path: Path) -> None:

@@ -1,4 +1,6 @@
-"""What is carried to a fresh process arrives as it was: views as views, and what shares memory sharing it."""
+"""What is carried to a fresh process arrives as it was: views as views, and what shares memory
+sharing it.
+"""
 
 import array
 import ctypes
@@ -19,7 +21,17 @@ from helpers.measure.travel import CannotTravel, Pickler
 from helpers.units import MiB
 
 DTYPES = ("u1", "<i4", ">f8", "S3", "M8[s]", "O", [("a", "i2"), ("b", "f4", (2,))])
-STEPS = ("slice", "reverse", "transpose", "broadcast", "windows", "bytes", "field", "read-only", "records")
+STEPS = (
+    "slice",
+    "reverse",
+    "transpose",
+    "broadcast",
+    "windows",
+    "bytes",
+    "field",
+    "read-only",
+    "records",
+)
 
 
 def carried(*values: Any) -> tuple:
@@ -40,7 +52,9 @@ def owners(draw: st.DrawFn) -> np.ndarray:
     if dtype.hasobject:
         flat = np.arange(np.prod(shape)).astype(dtype)
     else:
-        flat = np.resize(np.arange(251, dtype=np.uint8), np.prod(shape) * dtype.itemsize).view(dtype)
+        flat = np.resize(np.arange(251, dtype=np.uint8), np.prod(shape) * dtype.itemsize).view(
+            dtype
+        )
     return flat.reshape(shape).transpose(draw(st.permutations(range(len(shape))))).copy("K")
 
 
@@ -49,7 +63,10 @@ def views(draw: st.DrawFn, view: np.ndarray) -> np.ndarray:
     for step in draw(st.lists(st.sampled_from(STEPS), max_size=3)):
         match step:
             case "slice":
-                starts = [slice(draw(st.integers(0, size)), None, draw(st.integers(1, 3))) for size in view.shape]
+                starts = [
+                    slice(draw(st.integers(0, size)), None, draw(st.integers(1, 3)))
+                    for size in view.shape
+                ]
                 view = view[tuple(starts)]
             case "reverse" if view.ndim:
                 view = view[::-1]
@@ -74,7 +91,10 @@ def views(draw: st.DrawFn, view: np.ndarray) -> np.ndarray:
 @given(st.data())
 def test_any_views_arrive_as_they_were(data: st.DataObject):
     bases = data.draw(st.lists(owners(), min_size=1, max_size=2))
-    before = [data.draw(views(data.draw(st.sampled_from(bases)))) for _ in range(data.draw(st.integers(1, 4)))]
+    before = [
+        data.draw(views(data.draw(st.sampled_from(bases))))
+        for _ in range(data.draw(st.integers(1, 4)))
+    ]
     after = carried(*before)
     for was, now in zip(before, after, strict=True):
         assert (type(now), now.dtype, now.shape) == (type(was), was.dtype, was.shape)
@@ -82,7 +102,9 @@ def test_any_views_arrive_as_they_were(data: st.DataObject):
         if was.nbytes:  # where there is none, there is nothing to be a view of
             assert now.strides == was.strides
             flags = ("c_contiguous", "f_contiguous", "writeable", "aligned")
-            assert [getattr(now.flags, flag) for flag in flags] == [getattr(was.flags, flag) for flag in flags]
+            assert [getattr(now.flags, flag) for flag in flags] == [
+                getattr(was.flags, flag) for flag in flags
+            ]
     pairs = [(i, j) for i in range(len(before)) for j in range(i)]
     for i, j in pairs:
         assert np.shares_memory(after[i], after[j]) == np.shares_memory(before[i], before[j])
@@ -95,13 +117,25 @@ def test_what_is_shown_often_is_sent_once():
 
 
 @pytest.mark.parametrize(
-    "owner", [bytes(64), bytearray(64), array.array("I", range(16))], ids=lambda owner: type(owner).__name__
+    "owner",
+    [bytes(64), bytearray(64), array.array("I", range(16))],
+    ids=lambda owner: type(owner).__name__,
 )
 def test_a_view_of_bytes_has_its_owner(owner: Any):
     whole = memoryview(owner).cast("B")
-    given = owner, np.frombuffer(owner, np.uint16)[::-1], whole[8:24], whole[8:24].cast("I"), whole.cast("B", [8, 8])
-    (same, pairs, row, words, table, steps, none) = carried(*given, whole[::3], memoryview(owner)[:0])
-    assert row.obj is words.obj is same and steps.strides == (3,) and bytes(steps) == bytes(whole[::3])
+    given = (
+        owner,
+        np.frombuffer(owner, np.uint16)[::-1],
+        whole[8:24],
+        whole[8:24].cast("I"),
+        whole.cast("B", [8, 8]),
+    )
+    (same, pairs, row, words, table, steps, none) = carried(
+        *given, whole[::3], memoryview(owner)[:0]
+    )
+    assert (
+        row.obj is words.obj is same and steps.strides == (3,) and bytes(steps) == bytes(whole[::3])
+    )
     assert none.format == memoryview(owner).format
     assert type(same) is type(owner) and same == owner
     assert pairs.tolist() == given[1].tolist() and pairs.strides == (-2,)
@@ -116,7 +150,9 @@ def test_a_view_of_bytes_has_its_owner(owner: Any):
 def test_a_measured_function_sees_who_shares_what():
     base = np.zeros((400, 300, 3), np.uint8)
     view = base[:, :, ::-1]
-    run = measure(lambda: (np.shares_memory(base, view), view.strides, np.ascontiguousarray(view).nbytes))
+    run = measure(
+        lambda: (np.shares_memory(base, view), view.strides, np.ascontiguousarray(view).nbytes)
+    )
     assert run.value == (True, view.strides, base.nbytes)
 
 
@@ -130,7 +166,11 @@ def test_what_would_arrive_as_something_else_is_refused(tmp_path: Path):
     beyond = as_strided(np.zeros(4), (8,), (8,))
     with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapping, path.open() as text:
         cases = {
-            "it shows a mapped file": [np.memmap(path, np.uint8, "r")[10:], np.asarray(mapping), memoryview(mapping)],
+            "it shows a mapped file": [
+                np.memmap(path, np.uint8, "r")[10:],
+                np.asarray(mapping),
+                memoryview(mapping),
+            ],
             "it is an open file": [text],
             "more memory than its owner": [beyond],
             "has become read-only": [writable],
@@ -144,7 +184,7 @@ def test_what_would_arrive_as_something_else_is_refused(tmp_path: Path):
         del cases, values, value
 
 
-# --- what libraries hold -------------------------------------------------------------------------------------------
+# --- what libraries hold --------------------------------------------------------------------------
 def test_frames_and_series_over_one_array_still_share_it_and_copy_on_write():
     pd = pytest.importorskip("pandas", minversion="3")
     base = np.arange(float(MiB // 4)).reshape(-1, 2)
@@ -152,7 +192,9 @@ def test_frames_and_series_over_one_array_still_share_it_and_copy_on_write():
     given = base, frame, frame["x"], pd.Index(frame["x"])
     there, same, column, index = carried(*given)
     assert len(payload(*given)) < 1.01 * base.nbytes and same.equals(frame)
-    assert np.shares_memory(there, same["y"].to_numpy()) and np.shares_memory(there, column.to_numpy())
+    assert np.shares_memory(there, same["y"].to_numpy()) and np.shares_memory(
+        there, column.to_numpy()
+    )
     column.iloc[0] = 77
     assert same["x"].iloc[0] == index[0] == there[0, 0] == 0
 

@@ -9,7 +9,14 @@ from helpers.units import GiB, KiB, MiB, in_words, size
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("256 MiB", 256 * MiB), ("1GiB", GiB), ("1.5 kib", 1536), ("7", 7), ("1_000 B", 1000), (2**40 + 1, 2**40 + 1)],
+    [
+        ("256 MiB", 256 * MiB),
+        ("1GiB", GiB),
+        ("1.5 kib", 1536),
+        ("7", 7),
+        ("1_000 B", 1000),
+        (2**40 + 1, 2**40 + 1),
+    ],
 )
 def test_a_size_as_people_write_it(text, expected):
     assert size(text) == expected

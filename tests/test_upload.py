@@ -46,12 +46,21 @@ def there(server: Server) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in server.folder.iterdir()}
 
 
-def put(server: Server, name: str = "/model.bin", body: bytes = BYTES, **headers: str | None) -> tuple[int, str]:
-    """A PUT of the whole file; `headers` replaces some of its headers, or leaves them out (None)."""
+def put(
+    server: Server, name: str = "/model.bin", body: bytes = BYTES, **headers: str | None
+) -> tuple[int, str]:
+    """A PUT of the whole file; `headers` replaces some of its headers, or leaves them out
+    (None).
+    """
     path = server.folder.parent / "model.bin"
-    usual = {"Repr_Digest": checksum(path), "Content_Range": f"bytes 0-{len(BYTES) - 1}/{len(BYTES)}"}
+    usual = {
+        "Repr_Digest": checksum(path),
+        "Content_Range": f"bytes 0-{len(BYTES) - 1}/{len(BYTES)}",
+    }
     line = HTTPConnection(address(server), timeout=5)
-    line.request("PUT", name, body, {key.replace("_", "-"): v for key, v in (usual | headers).items() if v})
+    line.request(
+        "PUT", name, body, {key.replace("_", "-"): v for key, v in (usual | headers).items() if v}
+    )
     answer = line.getresponse()
     line.close()
     return answer.status, answer.reason
@@ -95,7 +104,9 @@ def test_complete_file_is_reported_with_its_size(server: Server, source: Path):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
 def test_a_name_is_quoted(server: Server, source: Path, name: str):
     odd = source.rename(source.with_name(name))
-    with pytest.raises(ValueError, match=r"refuses .*: 404 the path must be a file's name: up to 100 letters"):
+    with pytest.raises(
+        ValueError, match=r"refuses .*: 404 the path must be a file's name: up to 100 letters"
+    ):
         upload(odd, address(server))
     upload(odd, address(server), to="/model.bin")
     assert there(server) == {"model.bin": BYTES}
@@ -106,7 +117,9 @@ def test_receive_ends_with_the_file_and_not_before(tmp_path: Path, source: Path)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     received = []
-    thread = threading.Thread(target=lambda: received.append(receive(tmp_path / "inbox", port)), daemon=True)
+    thread = threading.Thread(
+        target=lambda: received.append(receive(tmp_path / "inbox", port)), daemon=True
+    )
     thread.start()
     upload(source, f"127.0.0.1:{port}", 1000, Broken(5, 500))  # two connections
     thread.join(5)
@@ -114,7 +127,9 @@ def test_receive_ends_with_the_file_and_not_before(tmp_path: Path, source: Path)
 
 
 @pytest.mark.parametrize(("which", "sent"), [(1, 500), (5, 0), (11, 100)])
-def test_a_lost_connection_costs_a_part_at_most(server: Server, source: Path, which: int, sent: int):
+def test_a_lost_connection_costs_a_part_at_most(
+    server: Server, source: Path, which: int, sent: int
+):
     send = Broken(which, sent)
     upload(source, address(server), 1000, send)
     assert there(server) == {"model.bin": BYTES} and server.received == len(BYTES) + sent
@@ -130,7 +145,9 @@ def test_what_was_collected_and_not_yet_checked_is_checked(server: Server, sourc
     assert there(server) == {"model.bin": BYTES} and server.received == 3001
 
 
-def test_what_is_there_is_not_sent_again_and_a_new_version_replaces_it(server: Server, source: Path):
+def test_what_is_there_is_not_sent_again_and_a_new_version_replaces_it(
+    server: Server, source: Path
+):
     upload(source, address(server))
     upload(source, address(server))
     assert server.received == len(BYTES)
@@ -153,7 +170,9 @@ def test_what_is_there_is_not_sent_again_and_a_new_version_replaces_it(server: S
     ({"name": "/" + "x" * 101}, 404, "a file's name"),
     ({"body": bytes(20_001), "Content_Range": "bytes 0-20000/20001"}, 413, "at most 20000 bytes"),
 )
-def test_wrong_request_leaves_nothing(server: Server, source: Path, wrong: dict, status: int, why: str):
+def test_wrong_request_leaves_nothing(
+    server: Server, source: Path, wrong: dict, status: int, why: str
+):
     (server.folder / "model.bin").write_bytes(b"old")
     (server.folder / "folder").mkdir()
     told = put(server, **wrong)
@@ -164,10 +183,14 @@ def test_wrong_request_leaves_nothing(server: Server, source: Path, wrong: dict,
 
 
 @pytest.mark.parametrize("reset", [False, True])
-def test_half_a_part_is_not_kept(server: Server, source: Path, reset: bool, capfd: pytest.CaptureFixture):
+def test_half_a_part_is_not_kept(
+    server: Server, source: Path, reset: bool, capfd: pytest.CaptureFixture
+):
     with socket.create_connection(server.server_address) as line:
         told = f"PUT /model.bin HTTP/1.1\r\nRepr-Digest: {checksum(source)}\r\n"
-        line.sendall(f"{told}Content-Range: bytes 0-99/100\r\nContent-Length: 100\r\n\r\nhalf".encode())
+        line.sendall(
+            f"{told}Content-Range: bytes 0-99/100\r\nContent-Length: 100\r\n\r\nhalf".encode()
+        )
         if reset:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         else:
@@ -212,7 +235,9 @@ def test_files_that_cannot_be_sent(server: Server, source: Path, monkeypatch: py
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         free = f"127.0.0.1:{nobody.getsockname()[1]}"
     source.write_bytes(BYTES)
-    with pytest.raises(ConnectionError, match=f"no connection to {free} that lasts: ConnectionRefusedError"):
+    with pytest.raises(
+        ConnectionError, match=f"no connection to {free} that lasts: ConnectionRefusedError"
+    ):
         upload(source, free)
     with pytest.raises(ConnectionError, match=r"no connection to nowhere\.invalid:1 that lasts"):
         upload(source, "nowhere.invalid:1")

@@ -1,4 +1,6 @@
-"""VarBuilder: names and shapes are checked, nothing is copied needlessly, and it says what was copied."""
+"""VarBuilder: names and shapes are checked, nothing is copied needlessly, and it says what was
+copied.
+"""
 
 import gc
 import json
@@ -50,11 +52,19 @@ def test_as_stored_everything_is_borrowed(model: Path):
         for i, dtype in ((0, "f4"), (1, "f2"), (10, "f8")):
             layer = weights.prefix("layers").prefix(str(i))
             weight = layer.get((3, 4), "weight")
-            assert weight.dtype == dtype and weight.tolist() == (np.arange(12.0).reshape(3, 4) + i).tolist()
+            assert (
+                weight.dtype == dtype
+                and weight.tolist() == (np.arange(12.0).reshape(3, 4) + i).tolist()
+            )
             assert of_file(weight, model) and not weight.flags.writeable
         assert weights.get((), "step") == 7
         assert set(weights.taken.values()) == {"borrowed"} and layer.taken is weights.taken
-        assert list(weights.taken) == ["layers.0.weight", "layers.1.weight", "layers.10.weight", "step"]
+        assert list(weights.taken) == [
+            "layers.0.weight",
+            "layers.1.weight",
+            "layers.10.weight",
+            "step",
+        ]
     assert weight[0, 0] == 10, "it outlives the files"
     with pytest.raises(ValueError, match="closed"):
         layer.get((3,), "bias")
@@ -81,7 +91,9 @@ def test_bfloat16(folder: Path):
     path = folder / "model.safetensors"
     save({"x": np.array([1, 1.5, -2], bfloat16), "y": np.array([1.25], "f4")}, path)
     with VarBuilder.from_mapped(path, "f4") as weights:
-        assert weights.get((3,), "x").tolist() == [1, 1.5, -2] and weights.taken == {"x": "copied: bfloat16 to float32"}
+        assert weights.get((3,), "x").tolist() == [1, 1.5, -2] and weights.taken == {
+            "x": "copied: bfloat16 to float32"
+        }
     with VarBuilder.from_mapped(path, "bfloat16") as weights:
         assert of_file(weights.get((3,), "x"), path) and weights.get((1,), "y")[0] == 1.25
         assert weights.taken == {"x": "borrowed", "y": "copied: float32 to bfloat16"}
@@ -94,7 +106,11 @@ def test_what_is_misaligned_is_copied(folder: Path):
         assert weights.taken == {"b": "copied: misaligned", "a": "borrowed"}
         for name, shape in (("b", (2,)), ("a", (1,))):
             array = weights.get(shape, name)
-            assert array.flags.aligned and not array.flags.writeable and of_file(array, path) == (name == "a")
+            assert (
+                array.flags.aligned
+                and not array.flags.writeable
+                and of_file(array, path) == (name == "a")
+            )
 
 
 def test_errors_name_what_was_expected_and_what_was_found(model: Path):
@@ -103,24 +119,42 @@ def test_errors_name_what_was_expected_and_what_was_found(model: Path):
         found = "layers.0.weight: expected float16 of shape (4, 3), found F32 of shape (3, 4)"
         assert message(layer, (4, 3), "weight") == found
         assert message(layer, (3, 4), "wieght").startswith(
-            "layers.0.wieght: expected float16 of shape (3, 4), found no such tensor; names like it: layers.0.weight, "
+            "layers.0.wieght: expected float16 of shape (3, 4), found no such tensor; names like "
+            "it: layers.0.weight, "
         )
         assert "names like it: layers.1.bias, " in message(weights.prefix("layers"), (3,), "1bias")
         assert message(weights, (1,), "zzz").endswith("names like it: none")
     with VarBuilder.from_mapped(model) as weights:
-        assert message(weights, (1,), "step") == "step: expected any dtype of shape (1,), found I64 of shape ()"
+        assert (
+            message(weights, (1,), "step")
+            == "step: expected any dtype of shape (1,), found I64 of shape ()"
+        )
     with VarBuilder.from_mapped(model, "i4") as weights:
-        assert message(weights, (3,), "layers.0.bias") == (
-            "layers.0.bias: expected int32 of shape (3,), found F32 of shape (3,); "
+        assert (
+            message(weights, (3,), "layers.0.bias")
+            == "layers.0.bias: expected int32 of shape (3,), found F32 of shape (3,); "
             "float32 to int32 would lose more than digits"
         )
 
 
-@pytest.mark.parametrize(("stored", "wanted", "lost"), [
-    ("i8", "i4", True), ("u8", "i8", True), ("u1", "i1", True), ("u1", "i2", False), ("?", "i8", False),
-    ("i8", "f2", False), ("f8", "f2", False), ("c8", "f4", True), ("c8", "bfloat16", True), ("f4", "c8", False),
-])  # fmt: skip
-def test_numbers_do_not_wrap_around_nor_lose_their_other_half(folder: Path, stored: str, wanted: str, lost: bool):
+@pytest.mark.parametrize(
+    ("stored", "wanted", "lost"),
+    [
+        ("i8", "i4", True),
+        ("u8", "i8", True),
+        ("u1", "i1", True),
+        ("u1", "i2", False),
+        ("?", "i8", False),
+        ("i8", "f2", False),
+        ("f8", "f2", False),
+        ("c8", "f4", True),
+        ("c8", "bfloat16", True),
+        ("f4", "c8", False),
+    ],
+)
+def test_numbers_do_not_wrap_around_nor_lose_their_other_half(
+    folder: Path, stored: str, wanted: str, lost: bool
+):
     pytest.importorskip("ml_dtypes")
     path = folder / "model.safetensors"
     save({"x": np.ones(3, stored)}, path)
@@ -131,7 +165,9 @@ def test_numbers_do_not_wrap_around_nor_lose_their_other_half(folder: Path, stor
             assert weights.get((3,), "x").tolist() == [1, 1, 1]
 
 
-@pytest.mark.parametrize("dtype", ["float33", object(), "O", "U", "S4", "V8", "f4,f4", "(2,)f4", "c16", "M8[s]"])
+@pytest.mark.parametrize(
+    "dtype", ["float33", object(), "O", "U", "S4", "V8", "f4,f4", "(2,)f4", "c16", "M8[s]"]
+)
 def test_a_dtype_that_no_tensor_has(model: Path, dtype: object):
     with pytest.raises(LoadError, match=r"weights can't be .* choose one of bool, uint8"):
         VarBuilder.from_mapped(model, dtype)
@@ -141,15 +177,23 @@ def test_a_part_has_its_own_tensors_only(model: Path):
     with VarBuilder.from_mapped(model) as weights:
         assert "layers.1, 2 tensors" in repr(weights.prefix("layers.1")), "not those of layer 10"
         assert "none, 0 tensors" in repr(weights.prefix("none"))
-        assert sorted(weights.prefix("layers").names)[:2] == ["0.bias", "0.weight"] and len(weights.names) == 7
+        assert (
+            sorted(weights.prefix("layers").names)[:2] == ["0.bias", "0.weight"]
+            and len(weights.names) == 7
+        )
 
 
 def test_shards(folder: Path):
-    shards = {"a.safetensors": {"x": np.ones(2, "f4")}, "b.safetensors": {"y.z": np.zeros((1, 2), "f2")}}
+    shards = {
+        "a.safetensors": {"x": np.ones(2, "f4")},
+        "b.safetensors": {"y.z": np.zeros((1, 2), "f2")},
+    }
     for name, tensors in shards.items():
         save(tensors, folder / name)
     index = folder / "model.safetensors.index.json"
-    index.write_text(json.dumps({"weight_map": {name: file for file, part in shards.items() for name in part}}))
+    index.write_text(
+        json.dumps({"weight_map": {name: file for file, part in shards.items() for name in part}})
+    )
     with VarBuilder.from_mapped(index, "f4") as weights:
         assert of_file(weights.get((2,), "x"), folder / "a.safetensors")
         assert weights.prefix("y").get((1, 2), "z").dtype == np.float32
@@ -175,4 +219,6 @@ def test_the_table(model: Path, folder: Path):
     with VarBuilder.from_mapped(folder / "many.safetensors") as weights:
         for number in range(ROWS + 3):
             weights.get((1,), str(number))
-        assert len(repr(weights).splitlines()) == ROWS + 2 and repr(weights).endswith("  … and 3 more")
+        assert len(repr(weights).splitlines()) == ROWS + 2 and repr(weights).endswith(
+            "  … and 3 more"
+        )

@@ -1,4 +1,6 @@
-"""The wall: what a class votes is kept once, shown to nobody by name, and no notebook waits for it."""
+"""The wall: what a class votes is kept once, shown to nobody by name, and no notebook waits
+for it.
+"""
 
 import json
 import os
@@ -37,11 +39,16 @@ from helpers.teach.words import paragraphs
 from helpers.units import MiB
 
 PEAKS = {"slurp": 256.0, "async chunks": 1.0, "mmap": 0.0}
-EACH = {"01.touch": "1 page", "02.three": PEAKS, "02.order": ["sendfile", "one buffer", "async chunks"],
-        "04.turned": 64.0, "02.quiz-counter": "b"}  # fmt: skip
+EACH = {
+    "01.touch": "1 page",
+    "02.three": PEAKS,
+    "02.order": ["sendfile", "one buffer", "async chunks"],
+    "04.turned": 64.0,
+    "02.quiz-counter": "b",
+}
 
 
-# --- the ballot box -------------------------------------------------------------------------------------------
+# --- the ballot box -------------------------------------------------------------------------------
 @pytest.fixture
 def box(tmp_path: Path) -> Iterator[Ballots]:
     box = Ballots(tmp_path)
@@ -54,7 +61,9 @@ def test_every_kind_of_question_has_two_votes_and_a_measurement(box: Ballots):
         box.ask(key)
         asked, of = box.known[key], voters(6)
         other = {"number": 1.0, "numbers": PEAKS | {"mmap": 256.0}, "quiz": "a"}
-        wrong = other.get(asked.kind) or (asked.names[0] if asked.kind == "choice" else [*asked.names])
+        wrong = other.get(asked.kind) or (
+            asked.names[0] if asked.kind == "choice" else [*asked.names]
+        )
         for voter in of:
             box.vote(key, voter, wrong, 1)
         box.move(REVEALED)
@@ -64,9 +73,13 @@ def test_every_kind_of_question_has_two_votes_and_a_measurement(box: Ballots):
         box.move(COMPARED)
         pairs = box.rounds(key)
         assert box.phase(key) == "compared" and box.counts(key) == (6, 4)
-        assert sorted(map(str, pairs)) == sorted([str((wrong, right))] * 4 + [str((wrong, wrong))] * 2)
+        assert sorted(map(str, pairs)) == sorted(
+            [str((wrong, right))] * 4 + [str((wrong, wrong))] * 2
+        )
         shown = charts.chart(asked, *zip(*pairs, strict=True))
-        assert "then" in shown.alt and "second vote: 6" in {text.get_text() for text in shown.figure.legends[0].texts}
+        assert "then" in shown.alt and "second vote: 6" in {
+            text.get_text() for text in shown.figure.legends[0].texts
+        }
         box.move(MEASURED)
         with pytest.raises(Refused, match="shown already"):
             box.vote(key, of[0], right, 3)
@@ -111,7 +124,9 @@ def test_no_step_runs_ahead_and_one_step_back_is_possible(box: Ballots):
     box.back()
     assert box.phase("04.turned") == AGAIN and box.rounds("04.turned") == [(1, 64)]
     box.back()
-    assert box.phase("04.turned") == ASKED and box.rounds("04.turned") == [(64, 64)], "the second vote hasn't begun"
+    assert box.phase("04.turned") == ASKED and box.rounds("04.turned") == [(64, 64)], (
+        "the second vote hasn't begun"
+    )
 
 
 def test_what_the_class_has_seen_before_it_talks_stays_in_sight(box: Ballots):
@@ -131,27 +146,45 @@ def test_the_votes_are_told_in_sentences(box: Ballots):
     pairs += [("1 page", "1 byte"), (None, "1 page")]
     first, second = zip(*pairs, strict=True)
     assert spread.share(choice, first, second) == "Right: 36 % of 14, then 73 % of 15."
-    assert spread.rule(choice, first) == "Worth talking about." and spread.rule(choice, second) == "Go on."
+    assert (
+        spread.rule(choice, first) == "Worth talking about."
+        and spread.rule(choice, second) == "Go on."
+    )
     assert spread.rule(choice, ["1 byte"] * 9).startswith("Too few")
     moved = "7 of 14 changed their answer, 6 of them from “1 byte” to “1 page”."
     assert spread.changed(choice, pairs) == moved
-    assert spread.changed(choice, pairs[2:]) == "5 of 12 changed their answer.", "four are too few to be told"
+    assert spread.changed(choice, pairs[2:]) == "5 of 12 changed their answer.", (
+        "four are too few to be told"
+    )
     corrected = "Of 9 who were wrong, 6 changed to right. Of 5 who were right, 1 changed to wrong."
     assert spread.corrected(choice, pairs) == corrected
     quiz = [("c", "b")] * 5
     assert spread.changed(box.known["02.quiz-counter"], quiz).count("”") == 2
     many = replace(box.known["02.three"], measured=PEAKS)
-    assert spread.changed(many, [(PEAKS, PEAKS | {"mmap": 1.0})] * 5) == "5 of 5 changed their answer."
+    assert (
+        spread.changed(many, [(PEAKS, PEAKS | {"mmap": 1.0})] * 5) == "5 of 5 changed their answer."
+    )
     near = {"slurp": 250.0, "async chunks": 1.4, "mmap": 64.0}
     told = "Right: 0 % of 5 in all numbers (slurp 100 %, async chunks 100 %, mmap 0 %)."
     assert spread.share(many, [near] * 5) == told
     assert spread.share(many, [near] * 4) == spread.rule(many, [near] * 4) == ""
     unknown = replace(choice, measured=None)
-    assert spread.share(unknown, first) == spread.rule(unknown, first) == spread.corrected(unknown, pairs) == ""
+    assert (
+        spread.share(unknown, first)
+        == spread.rule(unknown, first)
+        == spread.corrected(unknown, pairs)
+        == ""
+    )
 
 
 def test_showing_a_question_doesnt_take_its_measurement_away(box: Ballots):
-    asked = {"question": "How many pages?", "kind": "number", "unit": "pages", "names": [""], "most": None}
+    asked = {
+        "question": "How many pages?",
+        "kind": "number",
+        "unit": "pages",
+        "names": [""],
+        "most": None,
+    }
     before = box.measured("04.turned")
     box.define("04.turned", asked, None)
     assert box.measured("04.turned") == before and before[0] is not None
@@ -191,7 +224,9 @@ def test_a_question_that_students_reach_is_offered_and_not_asked(box: Ballots):
     box.vote("01.touch", voter, None, 1)
     said = []
     box.connection.set_trace_callback(said.append)
-    assert box.offered() == ("02.order", 1) and "votes" not in str(said)  # pages ask again and again
+    assert box.offered() == ("02.order", 1) and "votes" not in str(
+        said
+    )  # pages ask again and again
     assert box.counts("02.chunk") == (3, 0)
 
 
@@ -204,7 +239,10 @@ def test_only_the_teachers_notebook_measures_and_asks_new_questions(box: Ballots
     box.define(own.key, own.asked, 12 * MiB)
     assert box.measured("42.own") == (12, "in your teacher's notebook")
     assert box.measured("04.turned")[0] == 64
-    assert predict("42.x", "?", order=["1", "2"]).checked([2, 1]) == ["2", "1"]  # as a program may send it
+    assert predict("42.x", "?", order=["1", "2"]).checked([2, 1]) == [
+        "2",
+        "1",
+    ]  # as a program may send it
     for asked in ({}, None, "y", {"question": 3}, own.asked | {"kind": "?", "more": 1}):
         with pytest.raises(Refused, match="isn't a question"):
             box.define("42.x", asked, None)
@@ -219,9 +257,18 @@ def test_the_end_deletes_all_and_keeps_only_what_the_class_agreed_to(box: Ballot
     code, key = box.about("code"), box.about("key")
     kept, table = box.end(keep=True)
     _, one = json.loads(kept.read_text())
-    assert one["key"] == "04.turned" and sorted(first for first, _ in one["votes"]) == [0, 1, 2, 3, 4, 5]
+    assert one["key"] == "04.turned" and sorted(first for first, _ in one["votes"]) == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
     head, *lines = table.read_text().splitlines()
-    assert head == "key,first,second,measured" and len(lines) == 12 and "04.turned,5.0,5.0,64" in lines
+    assert (
+        head == "key,first,second,measured" and len(lines) == 12 and "04.turned,5.0,5.0,64" in lines
+    )
     assert lines[:6] == ["01.touch,1 page,1 page,1 page"] * 6
     on_disk = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert not any(voter.encode() in on_disk for voter in of) and not box.all("select * from votes")
@@ -255,10 +302,17 @@ def test_two_walls_cannot_share_a_folder(box: Ballots, tmp_path: Path):
 
 def test_the_questions_are_those_that_the_lessons_ask():
     kept = json.loads(lessons.QUESTIONS.read_text(encoding="utf-8"))
-    text = "".join("".join(cell["source"]) for path in sorted(NOTEBOOKS.glob("[01]*.ipynb"))
-                   for cell in json.loads(path.read_text(encoding="utf-8"))["cells"])  # fmt: skip
+    text = "".join(
+        "".join(cell["source"])
+        for path in sorted(NOTEBOOKS.glob("[01]*.ipynb"))
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+    )
     assert [*kept] == re.findall(r'\bpredict\(\s*"([^"]+)"', text), "see lessons.record"
-    assert all(one["names"] and one["measured"] is not None for key, one in kept.items() if key != "05.pays")
+    assert all(
+        one["names"] and one["measured"] is not None
+        for key, one in kept.items()
+        if key != "05.pays"
+    )
 
 
 def test_the_questions_are_kept_as_they_were_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -273,15 +327,21 @@ def test_the_questions_are_kept_as_they_were_run(tmp_path: Path, monkeypatch: py
 
 
 def test_each_lesson_has_a_question_worth_a_second_vote():
-    box = [one.key for path in sorted(NOTEBOOKS.glob("[01]*.ipynb")) for one in lessons.lesson(path.name[:2]).questions]
+    box = [
+        one.key
+        for path in sorted(NOTEBOOKS.glob("[01]*.ipynb"))
+        for one in lessons.lesson(path.name[:2]).questions
+    ]
     assert advice().keys() <= set(box) and {key[:2] for key in advice()} == {key[:2] for key in box}
     for text in advice().values():
         assert "**Expect:**" in text and "**Ask:**" in text and "*" not in paragraphs(text)
-    titles = re.findall("^## (.+)", (TEACHER / "votes.md").read_text(encoding="utf-8"), re.MULTILINE)
+    titles = re.findall(
+        "^## (.+)", (TEACHER / "votes.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert titles == [lessons.lesson(f"{number:02}").title for number in range(12)]
 
 
-# --- the server -----------------------------------------------------------------------------------------------
+# --- the server -----------------------------------------------------------------------------------
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Class]:
     room = Class(tmp_path)
@@ -297,7 +357,9 @@ def test_a_lesson_from_joining_to_its_end(room: Class):
     made_of = room.state()["projector"]
     projector = room.ask("GET", f"/{room.code}/projector")[1]
     assert "Fewer than 5 answers" in projector and "data:image" not in projector
-    assert [room.vote(voter, PEAKS) for voter in of[4:7]] == [200] * 3  # nothing was shown: the fifth may see it
+    assert [room.vote(voter, PEAKS) for voter in of[4:7]] == [
+        200
+    ] * 3  # nothing was shown: the fifth may see it
     assert room.state()["projector"] != made_of
     assert "data:image" in room.ask("GET", f"/{room.code}/projector")[1]
     room.press("measured")
@@ -307,7 +369,10 @@ def test_a_lesson_from_joining_to_its_end(room: Class):
     assert room.press("end", keep="yes") == 303
     assert "Its votes are kept" in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
     assert room.vote(of[0], PEAKS) == 404  # the next class has another code
-    assert "This lesson has ended. Thank you." in room.ask("GET", f"/{room.code}", Accept="text/html")[1]
+    assert (
+        "This lesson has ended. Thank you."
+        in room.ask("GET", f"/{room.code}", Accept="text/html")[1]
+    )
     room.press("end", keep="no")
     assert "Its votes are deleted." in room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
     room.press("ask", question="02.three")
@@ -320,7 +385,11 @@ def test_the_teacher_alone_sees_the_spread_while_the_vote_is_open(room: Class):
 
     def pages() -> list[str]:
         own = room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
-        return [own, room.ask("GET", f"/{room.code}/projector")[1], room.ask("GET", f"/{room.code}")[1]]
+        return [
+            own,
+            room.ask("GET", f"/{room.code}/projector")[1],
+            room.ask("GET", f"/{room.code}")[1],
+        ]
 
     for voter, choice in zip(of, ("1 page", "1 byte") * 4, strict=False):
         assert "data:image" not in pages()[0] or voter in of[5:]
@@ -342,9 +411,12 @@ def test_both_pages_say_which_vote_is_open_for_how_long_and_who_is_missing(room:
 
     def lines() -> set[str]:
         pages = [
-            room.ask("GET", path, Cookie=f"teacher={room.key}")[1] for path in (f"/{room.code}/projector", "/teacher")
+            room.ask("GET", path, Cookie=f"teacher={room.key}")[1]
+            for path in (f"/{room.code}/projector", "/teacher")
         ]
-        found = [re.sub("<[^>]+>", "", re.search('class="counts">(.+?)</p>', page)[1]) for page in pages]
+        found = [
+            re.sub("<[^>]+>", "", re.search('class="counts">(.+?)</p>', page)[1]) for page in pages
+        ]
         return {re.sub(r"\d:\d\d", "0:00", line) for line in found}
 
     assert lines() == {"0 have joined."}
@@ -372,7 +444,10 @@ def test_a_page_of_an_earlier_step_walks_no_further(room: Class):
     room.press("ask", question="01.touch")
     shown = room.of()
     room.press("revealed")
-    assert room.press("measured", of=shown) == 303 and "First vote" in room.ask("GET", f"/{room.code}/projector")[1]
+    assert (
+        room.press("measured", of=shown) == 303
+        and "First vote" in room.ask("GET", f"/{room.code}/projector")[1]
+    )
     room.press("back")
     assert room.of() != shown and room.press("revealed", of=shown) == 303
     assert "open for" in room.state()["clock"]
@@ -407,7 +482,10 @@ def test_a_phone_votes_without_a_kernel_and_hears_what_is_wrong(room: Class):
     assert "Give an answer first." in voted("", "", "") and "Give an answer first." in voted()
     assert "at another question" in voted("1", "1", "1", key="02.chunk")
     assert room.state()["answers"] == 0
-    assert "slurp 256 MiB, async chunks 1 MiB" in voted("0.25 GiB", "1", "") and room.state()["answers"] == 1
+    assert (
+        "slurp 256 MiB, async chunks 1 MiB" in voted("0.25 GiB", "1", "")
+        and room.state()["answers"] == 1
+    )
     assert 'value="256"' in room.ask("GET", f"/{room.code}", **voter)[1]
     assert "It counts. You can change it" in room.ask("GET", f"/{room.code}", **voter)[1]
     room.kill()
@@ -419,9 +497,11 @@ def test_a_phone_votes_without_a_kernel_and_hears_what_is_wrong(room: Class):
 
 def test_a_phone_has_its_answer_beside_what_was_measured(room: Class):
     voter = {"Cookie": f"voter={secrets.token_hex(16)}"}
-    for key, answer, told in (("04.turned", "16", "You predicted 16 pages; measured 64 pages – 4 times as many."),
-                              ("04.copy-up", "1", "You predicted 1 MiB; measured 16 MiB – 16 times as much."),
-                              ("02.quiz-counter", "a", "Right: (b) ")):  # fmt: skip
+    for key, answer, told in (
+        ("04.turned", "16", "You predicted 16 pages; measured 64 pages – 4 times as many."),
+        ("04.copy-up", "1", "You predicted 1 MiB; measured 16 MiB – 16 times as much."),
+        ("02.quiz-counter", "a", "Right: (b) "),
+    ):
         room.press("ask", question=key)
         room.ask("POST", f"/{room.code}", urlencode({"key": key, "answer": answer}), **voter)
         assert told not in room.ask("GET", f"/{room.code}", **voter)[1]
@@ -437,7 +517,9 @@ def test_what_looks_at_a_link_hasnt_joined(room: Class):
     for _ in range(20):
         room.ask("GET", f"/{room.code}")
     assert room.state()["joined"] == 0
-    room.ask("GET", f"/{room.code}/state", Cookie=f"voter={secrets.token_hex(16)}")  # as a phone's page does
+    room.ask(
+        "GET", f"/{room.code}/state", Cookie=f"voter={secrets.token_hex(16)}"
+    )  # as a phone's page does
     assert room.state()["joined"] == 1
 
 
@@ -450,7 +532,9 @@ def test_the_class_can_be_given_another_address_of_the_machine(tmp_path: Path):
         assert room.ask("POST", f"/{room.code}", form, **own)[0] == 200
     finally:
         room.kill()
-    wrong = subprocess.run(Class.command(0, tmp_path, "--address", "10.42.0.1/x?"), capture_output=True, text=True)
+    wrong = subprocess.run(
+        Class.command(0, tmp_path, "--address", "10.42.0.1/x?"), capture_output=True, text=True
+    )
     assert wrong.returncode == 2 and "see --address" in wrong.stderr
 
 
@@ -501,7 +585,10 @@ def test_only_the_key_opens_the_teachers_page_and_no_page_shows_it(room: Class):
         assert "The teacher’s page" in room.ask("GET", "/teacher", Cookie=cookie)[1]
     asked = json.dumps({"asked": predict("42.own", "How many?").asked})
     for given, status in (("", 401), ("Bearer WRONG", 401), (f"Bearer {room.key}", 200)):
-        assert room.ask("PUT", f"/{room.code}/questions/42.own", asked, Authorization=given)[0] == status
+        assert (
+            room.ask("PUT", f"/{room.code}/questions/42.own", asked, Authorization=given)[0]
+            == status
+        )
     crossed = {"Cookie": f"teacher={room.key}", "Sec-Fetch-Site": "cross-site"}
     assert room.ask("POST", "/teacher", "do=ask&question=02.three", **crossed)[0] == 403
     room.press("ask", question="02.three")
@@ -526,7 +613,7 @@ def test_behind_a_proxy_all_its_addresses_have_the_path(tmp_path: Path):
         assert room.code == "OURCLASS" and room.ask("GET", f"/{room.code}")[0] == 404
         status, page = room.ask("GET", f"/services/wall/{room.code}/projector")
         assert status == 200 and f"{public}/OURCLASS" in page
-        (style, script) = re.findall(r'(?:href|src)="(/[^"]+)"', page)
+        style, script = re.findall(r'(?:href|src)="(/[^"]+)"', page)
         assert [room.ask("GET", path)[0] for path in (style, script)] == [200, 200]
         assert 'data-state="/services/wall/OURCLASS/state"' in page
     finally:
@@ -548,28 +635,38 @@ def test_at_a_socket_it_is_alone_and_takes_the_place_of_one_that_was_killed(tmp_
     def asked() -> str:
         with socket.socket(socket.AF_UNIX) as line:
             line.connect(str(tmp_path / "socket"))
-            line.sendall(b"GET /services/wall/OURCLASS/state HTTP/1.0\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n")
+            line.sendall(
+                b"GET /services/wall/OURCLASS/state HTTP/1.0\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n"
+            )
             return line.recv(99).decode().splitlines()[0]
 
     for folder in ("first", "second"):
         room = Class(tmp_path / folder, *options)
         assert asked() == "HTTP/1.1 200 OK" and not (tmp_path / "socket").stat().st_mode & 0o022
-        second = subprocess.run(Class.command(1, tmp_path / "third", *options), text=True, capture_output=True)
-        assert (second.returncode, second.stderr) == (1, f"{tmp_path}/socket: another wall is open there\n")
+        second = subprocess.run(
+            Class.command(1, tmp_path / "third", *options), text=True, capture_output=True
+        )
+        assert (second.returncode, second.stderr) == (
+            1,
+            f"{tmp_path}/socket: another wall is open there\n",
+        )
         room.kill()
 
 
 BAD = [
-    ("GET", "/WRONG/state", None, 404), ("PUT", "/{code}/votes/x/02.three", "{{}}", 404),
+    ("GET", "/WRONG/state", None, 404),
+    ("PUT", "/{code}/votes/x/02.three", "{{}}", 404),
     ("PUT", "/{code}/votes/{voter}/02.three", "x" * (LARGEST + 1), 413),
     ("PUT", "/{code}/votes/{voter}/02.three", "[" * LARGEST, 400),
     ("PUT", "/{code}/votes/{voter}/02.three", "\0\xff", 400),
     ("PUT", "/{code}/votes/{voter}/02.three", '{{"answer": NaN, "at": 1}}', 422),
     ("PUT", "/{code}/votes/{voter}/02.three", '{{"answer": {{"mmap": 1}}, "at": 1e9}}', 422),
-    ("PUT", "/{code}/votes/{voter}/no-such", '{{"answer": 1, "at": 1}}', 404), ("POST", "/{code}/state", "", 404),
-    ("DELETE", "/{code}", None, 405), ("GET", "/nothing/at/all", None, 404),
+    ("PUT", "/{code}/votes/{voter}/no-such", '{{"answer": 1, "at": 1}}', 404),
+    ("POST", "/{code}/state", "", 404),
+    ("DELETE", "/{code}", None, 405),
+    ("GET", "/nothing/at/all", None, 404),
     ("PUT", "/{code}/questions/x", "{{}}", 401),
-]  # fmt: skip
+]
 
 
 @pytest.mark.slow
@@ -583,7 +680,10 @@ def test_what_is_malformed_gets_a_clear_status_and_leaves_nothing(room: Class):
         method, path, body, status = BAD[turn % len(BAD)]
         fill = {"code": room.code, "voter": secrets.token_hex(16)}
         text = body and body.format(**fill)
-        assert room.ask(method, path.format(**fill), text and text.encode("latin1"))[0] in (status, 429), path
+        assert room.ask(method, path.format(**fill), text and text.encode("latin1"))[0] in (
+            status,
+            429,
+        ), path
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(bad, range(240)))
@@ -592,8 +692,13 @@ def test_what_is_malformed_gets_a_clear_status_and_leaves_nothing(room: Class):
         assert [room.vote(voter, PEAKS) for voter in voters(20)] == [200] * 20
         list(done)
     assert raw(room.at, b"nonsense\r\n\r\n").startswith(b"HTTP/1.1 400")
-    chunks = b"GET /%b/state HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 20_000
-    assert raw(room.at, chunks % room.code.encode()).startswith(b"HTTP/1.1 411")  # they'd be handled all at once
+    chunks = (
+        b"GET /%b/state HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + b"1\r\nx\r\n" * 20_000
+    )
+    assert raw(room.at, chunks % room.code.encode()).startswith(
+        b"HTTP/1.1 411"
+    )  # they'd be handled all at once
     assert raw(room.at, b"GET /" + b"x" * 100_000).startswith(b"HTTP/1.1 431")
     assert process.memory_info().rss < before + 24 * MiB and size_of(room.folder) < on_disk + MiB
     assert room.state()["answers"] == 20 and not any(line.close() for line in silent)
@@ -609,7 +714,10 @@ def test_no_answer_that_was_acknowledged_is_lost_when_it_is_killed(room: Class):
         def vote_all(mine: list[str], turn: int = turn, over: threading.Event = over) -> None:
             for voter in mine:
                 try:
-                    if not over.is_set() and room.vote(voter, PEAKS | {"slurp": float(turn)}) == 200:
+                    if (
+                        not over.is_set()
+                        and room.vote(voter, PEAKS | {"slurp": float(turn)}) == 200
+                    ):
                         acknowledged[voter] = turn
                 except (OSError, HTTPException):
                     return  # it has been killed
@@ -627,12 +735,13 @@ def test_no_answer_that_was_acknowledged_is_lost_when_it_is_killed(room: Class):
     room.kill()
     with closing(sqlite3.connect(room.folder / "wall" / "wall.sqlite")) as kept:
         found = {
-            voter: json.loads(answer)["slurp"] for voter, answer in kept.execute("select voter, answer from votes")
+            voter: json.loads(answer)["slurp"]
+            for voter, answer in kept.execute("select voter, answer from votes")
         }
     assert acknowledged.items() <= found.items()
 
 
-# --- the notebook ---------------------------------------------------------------------------------------------
+# --- the notebook ---------------------------------------------------------------------------------
 @pytest.fixture
 def student(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("ZERO_COPY_STATE", str(tmp_path / "state"))
@@ -646,7 +755,9 @@ def join_by_environment() -> None:
     students._joined = None
 
 
-def test_what_is_predicted_is_on_the_wall_once(student: None, room: Class, monkeypatch: pytest.MonkeyPatch):
+def test_what_is_predicted_is_on_the_wall_once(
+    student: None, room: Class, monkeypatch: pytest.MonkeyPatch
+):
     with pytest.raises(ValueError, match="isn't the address of a class"):
         join("KQ4T")
     with pytest.raises(ValueError, match=r"there is no class .*/ZZZZ"):
@@ -655,7 +766,9 @@ def test_what_is_predicted_is_on_the_wall_once(student: None, room: Class, monke
     guess.keep("1 byte")
     assert guess.status == "kept: 1 byte"
     assert "Joined." in repr(join(room.address.replace(room.code, room.code.lower())))
-    assert guess.widget.children[-1].value == "<em>kept: 1 byte; on the wall, without your name</em>"
+    assert (
+        guess.widget.children[-1].value == "<em>kept: 1 byte; on the wall, without your name</em>"
+    )
     guess.keep("1 page")
     quiz("02.counter").feedback("c")
     quiz("02.counter").feedback("b")
@@ -678,7 +791,9 @@ def test_what_is_predicted_is_on_the_wall_once(student: None, room: Class, monke
     assert rows == [("01.touch", voter, '"64 bytes"'), ("02.quiz-counter", voter, '"c"')]
 
 
-def test_a_restarted_kernel_goes_on_as_the_same_voter(student: None, room: Class, monkeypatch: pytest.MonkeyPatch):
+def test_a_restarted_kernel_goes_on_as_the_same_voter(
+    student: None, room: Class, monkeypatch: pytest.MonkeyPatch
+):
     """For a sitting. Whoever has left, or is the teacher, doesn't come back as a voter."""
     guess = predict("04.turned", "?", unit="pages")
 
@@ -716,12 +831,17 @@ def test_a_teachers_notebook_measures_and_does_not_vote(student: None, room: Cla
     before = room.state()["teacher"]
     predict("my.own", "How many?").beside(3)
     assert room.state()["teacher"] != before  # so the page lists it by itself
-    listed = re.findall('<optgroup label="(.+?)"', room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1])
+    listed = re.findall(
+        '<optgroup label="(.+?)"', room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
+    )
     assert listed[:2] == ["your notebook", "00"] and len(listed) == 13
     room.press("ask", question="04.turned")
     room.press("measured")
     assert room.state()["answers"] == 0
-    assert "17 pages</strong>, in your teacher&#39;s notebook" in room.ask("GET", f"/{room.code}/projector")[1]
+    assert (
+        "17 pages</strong>, in your teacher&#39;s notebook"
+        in room.ask("GET", f"/{room.code}/projector")[1]
+    )
     shown = room.state()["projector"]
     guess.beside(18)
     assert room.state()["projector"] != shown  # so the page shows by itself what came later
@@ -780,7 +900,9 @@ def test_a_clock_that_jumps_back_keeps_no_newer_answer_off_the_wall(
     room.start()
     monkeypatch.setattr(students, "_last", 0)  # the kernel was restarted meanwhile
     guess.keep(65)
-    assert guess.status.endswith("not on the wall: it has a later answer of yours. Is this machine's clock right?")
+    assert guess.status.endswith(
+        "not on the wall: it has a later answer of yours. Is this machine's clock right?"
+    )
 
 
 def silent(line: socket.socket) -> None:
@@ -837,7 +959,9 @@ def test_no_notebook_waits_for_a_wall_that_is_slow_hostile_or_gone(
 
 
 @pytest.mark.measured
-def test_what_a_slow_wall_missed_arrives_when_it_is_back(student: None, room: Class, monkeypatch: pytest.MonkeyPatch):
+def test_what_a_slow_wall_missed_arrives_when_it_is_back(
+    student: None, room: Class, monkeypatch: pytest.MonkeyPatch
+):
     join(room.address)
     room.kill()
     guess = predict("04.turned", "?", unit="pages")
@@ -847,7 +971,9 @@ def test_what_a_slow_wall_missed_arrives_when_it_is_back(student: None, room: Cl
     monkeypatch.setenv("ZERO_COPY_CLASS", room.address)
     join_by_environment()
     guess.keep(65)
-    assert guess.status == "kept: 65 pages"  # on a hub there may be no wall, and nobody is to wonder
+    assert (
+        guess.status == "kept: 65 pages"
+    )  # on a hub there may be no wall, and nobody is to wonder
     room.start()
     assert until(lambda: students.said(guess.key) == "on the wall, without your name")
     room.press("ask", question="04.turned")

@@ -1,5 +1,6 @@
-"""A class and its wall, from the first prediction to the measurement: three notebooks in JupyterLab, two phones, the
-projector and the teacher, and a wall that is killed in the middle."""
+"""A class and its wall, from the first prediction to the measurement: three notebooks in
+JupyterLab, two phones, the projector and the teacher, and a wall that is killed in the middle.
+"""
 
 import re
 import resource
@@ -37,13 +38,25 @@ def room(tmp_path: Path) -> Iterator[Class]:
 
 
 def page_of(browser: Browser, room: Class, path: str, width: int = 1280, height: int = 800) -> Page:
-    """A page in a browser of its own. What it loads from elsewhere, and what it complains about, is kept."""
+    """A page in a browser of its own. What it loads from elsewhere, and what it complains about, is
+    kept.
+    """
     page = browser.new_context(viewport={"width": width, "height": height}).new_page()
     page.set_default_timeout(MINUTES)
     page.strange = []
     page.on("pageerror", lambda error: page.strange.append(str(error)))
-    page.on("console", lambda one: one.type == "error" and REFUSED not in one.text and page.strange.append(one.text))
-    page.on("request", lambda one: one.url.startswith((f"http://{room.at}/", "data:")) or page.strange.append(one.url))
+    page.on(
+        "console",
+        lambda one: (
+            one.type == "error" and REFUSED not in one.text and page.strange.append(one.text)
+        ),
+    )
+    page.on(
+        "request",
+        lambda one: (
+            one.url.startswith((f"http://{room.at}/", "data:")) or page.strange.append(one.url)
+        ),
+    )
     page.goto(f"http://{room.at}{path}")
     return page
 
@@ -68,12 +81,17 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def test_a_class_predicts_votes_again_and_measures(lab: Page, home: Path, browser: Browser, room: Class):
+def test_a_class_predicts_votes_again_and_measures(
+    lab: Page, home: Path, browser: Browser, room: Class
+):
     for name in STUDENTS:
         sources = {"join": JOIN.format(name=name, address=room.address), "predict": PREDICT}
         cells = [new_code_cell(source, id=cell_id) for cell_id, source in sources.items()]
         kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-        write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), home / "my_lessons" / f"{name}.ipynb")
+        write(
+            new_notebook(cells=cells, metadata={"kernelspec": kernel}),
+            home / "my_lessons" / f"{name}.ipynb",
+        )
     projector = page_of(browser, room, f"/{room.code}/projector", 1024, 768)
     phones = [page_of(browser, room, f"/{room.code}", 390, 800) for _ in range(2)]
     teacher = page_of(browser, room, "/teacher")
@@ -91,12 +109,16 @@ def test_a_class_predicts_votes_again_and_measures(lab: Page, home: Path, browse
     press(teacher, "Ask")
     answers(lab, "ada", "1 byte", ON_IT)
     for phone, choice in zip(phones, ("16 pages", "64 bytes"), strict=True):
-        expect(phone.get_by_role("heading")).to_have_text("You read one byte. How much comes?")  # by itself
+        expect(phone.get_by_role("heading")).to_have_text(
+            "You read one byte. How much comes?"
+        )  # by itself
         phone.get_by_label(choice, exact=True).check()
         press(phone, "Vote")
         expect(phone.get_by_role("status")).to_have_text(f"Your answer: {choice}")
     for page in (projector, teacher):
-        expect(page.locator("p.counts")).to_have_text(re.compile("First vote, open for [0-9]:[0-9]{2}. 2 of 5 haven’t"))
+        expect(page.locator("p.counts")).to_have_text(
+            re.compile("First vote, open for [0-9]:[0-9]{2}. 2 of 5 haven’t")
+        )
     answers(lab, "ben", "1 page", ON_IT)
     answers(lab, "cleo", "1 page", ON_IT)
     expect(projector.locator("p.counts")).to_contain_text("5 of 5 have answered")
@@ -123,7 +145,9 @@ def test_a_class_predicts_votes_again_and_measures(lab: Page, home: Path, browse
     room.kill()
     for page in pages:
         expect(page.get_by_role("alert")).to_have_text("The wall doesn’t answer. Still trying …")
-    assert projector.evaluate("document.documentElement.scrollHeight <= innerHeight")  # the QR code is still whole
+    assert projector.evaluate(
+        "document.documentElement.scrollHeight <= innerHeight"
+    )  # the QR code is still whole
     answers(lab, "ben", "64 bytes", "not on the wall yet: it's sent as soon as the wall answers")
     phones[1].get_by_label("16 pages", exact=True).check()
     press(phones[1], "Vote again")
@@ -131,13 +155,19 @@ def test_a_class_predicts_votes_again_and_measures(lab: Page, home: Path, browse
     room.start()
     assert (room.code, room.key) == before
     assert [room.state()[name] for name in ("joined", "answers")] == [5, 5]
-    expect(projector.locator("p.counts")).to_contain_text("1 of 5 hasn’t answered")  # with what two couldn't send
+    expect(projector.locator("p.counts")).to_contain_text(
+        "1 of 5 hasn’t answered"
+    )  # with what two couldn't send
     for page in pages:
         expect(page.get_by_role("alert")).to_be_hidden()
-    expect(phones[1].get_by_role("status")).to_have_text("Your answer: 16 pages")  # sent as soon as the wall was back
+    expect(phones[1].get_by_role("status")).to_have_text(
+        "Your answer: 16 pages"
+    )  # sent as soon as the wall was back
     expect(cell(lab, "predict").get_by_text(f"kept: 64 bytes; {ON_IT}").first).to_be_visible()
     press(teacher, "Show the spread")
-    told = re.compile("1 byte: 1, then 0, 64 bytes: 1, then 1, 1 page: 2, then 3, 16 pages: 1, then 1")
+    told = re.compile(
+        "1 byte: 1, then 0, 64 bytes: 1, then 1, 1 page: 2, then 3, 16 pages: 1, then 1"
+    )
     expect(projector.locator("img")).to_have_attribute("alt", told)
     expect(projector.locator(".change")).to_have_text("4 of 5 changed their answer.")
     is_accessible(projector, phones[0], teacher)
@@ -151,7 +181,11 @@ def test_a_class_predicts_votes_again_and_measures(lab: Page, home: Path, browse
     answers(lab, "cleo", "16 pages", "not on the wall: its measurement is shown there already")
     for name in STUDENTS:
         opened(lab, f"{name}.ipynb")
-        assert not [one for one in outputs(lab) if one["output_type"] == "error" or one.get("name") == "stderr"]
+        assert not [
+            one
+            for one in outputs(lab)
+            if one["output_type"] == "error" or one.get("name") == "stderr"
+        ]
     teacher.get_by_label("question, of a lesson").select_option("01.own")
     room.vote(*voters(1), "1 MiB", "02.chunk")  # is offered, but not while the teacher chooses
     expect(teacher.get_by_text("6 have joined")).to_be_visible()
@@ -207,14 +241,18 @@ def test_a_phone_keeps_what_was_typed_and_marks_what_is_wrong(browser: Browser, 
     for name, text in {"read": "64", "zeros": "lots", "zeros and touch": "0,5 GiB"}.items():
         phone.get_by_label(f"{name}, MiB", exact=True).fill(text)
     press(phone, "Vote")
-    expect(phone.get_by_role("alert").last).to_contain_text("“lots” is not a number of MiB; write 0.5, 256 or 1,024")
+    expect(phone.get_by_role("alert").last).to_contain_text(
+        "“lots” is not a number of MiB; write 0.5, 256 or 1,024"
+    )
     expect(phone.get_by_label("read, MiB", exact=True)).to_have_value("64")
     expect(phone.get_by_label("zeros, MiB", exact=True)).to_have_attribute("aria-invalid", "true")
     expect(phone.locator("[aria-invalid]")).to_have_count(1)
     is_accessible(phone)
     phone.get_by_label("zeros, MiB", exact=True).fill("0")
     press(phone, "Vote")
-    expect(phone.get_by_role("status")).to_have_text("Your answer: read 64 MiB, zeros 0 B, zeros and touch 512 MiB")
+    expect(phone.get_by_role("status")).to_have_text(
+        "Your answer: read 64 MiB, zeros 0 B, zeros and touch 512 MiB"
+    )
     room.press("ask", question="02.order")
     places = phone.get_by_role("combobox")
     places.first.select_option("sendfile")
@@ -243,7 +281,9 @@ def test_a_button_whose_answer_is_late_is_pressed_once(browser: Browser, room: C
     assert [what[:9] + what[-6:] for what in pressed if what] == ["keep=yes&do=end"]
 
 
-def test_a_full_disk_is_said_on_the_page_and_the_answer_goes_when_there_is_room(browser: Browser, room: Class):
+def test_a_full_disk_is_said_on_the_page_and_the_answer_goes_when_there_is_room(
+    browser: Browser, room: Class
+):
     room.press("ask", question="01.touch")
     phone = page_of(browser, room, f"/{room.code}", 390, 800)
     limit_files(room, 10)
@@ -257,7 +297,10 @@ def test_a_full_disk_is_said_on_the_page_and_the_answer_goes_when_there_is_room(
 
 def test_the_teacher_closes_the_door_and_takes_votes_back(browser: Browser, room: Class):
     room.press("ask", question="01.touch")
-    teacher, phone = page_of(browser, room, "/teacher"), page_of(browser, room, f"/{room.code}", 390, 800)
+    teacher, phone = (
+        page_of(browser, room, "/teacher"),
+        page_of(browser, room, f"/{room.code}", 390, 800),
+    )
     teacher.get_by_label("The key").fill(room.key)
     press(teacher, "Open")
     phone.get_by_label("16 pages", exact=True).check()

@@ -1,4 +1,6 @@
-"""The wall against one who stuffs its box, forges a form or keeps its sockets busy; and on a full or deleted disk."""
+"""The wall against one who stuffs its box, forges a form or keeps its sockets busy; and on a full
+or deleted disk.
+"""
 
 import json
 import os
@@ -45,7 +47,7 @@ def teachers_page(room: Class) -> str:
     return room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
 
 
-# --- the door -------------------------------------------------------------------------------------------------
+# --- the door -------------------------------------------------------------------------------------
 @pytest.mark.slow
 def test_a_door_of_the_classs_size_stops_a_thousand_made_up_voters(tmp_path: Path):
     room = Class(tmp_path, "--size", "30")
@@ -72,7 +74,9 @@ def test_the_teacher_closes_the_door_and_opens_it(room: Class):
     assert room.press("door", more="0") == 303
     closed = room.state()["teacher"]
     assert (room.vote(inside, PEAKS), room.vote(outside, PEAKS)) == (200, 503)
-    assert "The first question comes" not in room.ask("GET", f"/{room.code}")[1]  # nor "You have joined."
+    assert (
+        "The first question comes" not in room.ask("GET", f"/{room.code}")[1]
+    )  # nor "You have joined."
     room.kill()
     room.start()
     assert room.vote(outside, PEAKS) == 503
@@ -93,14 +97,21 @@ def test_a_school_behind_one_address_gets_in_and_one_program_gets_no_further(box
 @pytest.mark.slow
 @pytest.mark.parametrize("proxies", [0, 1, 2])
 def test_the_forwarded_address_counts_behind_a_proxy_only(tmp_path: Path, proxies: int):
-    """The last of them: that's the one which the proxy has added. A second proxy adds that of the first."""
-    room = Class(tmp_path, *(["--behind", "http://127.0.0.1:1", "--proxies", str(proxies)] if proxies else []))
+    """The last of them: that's the one which the proxy has added. A second proxy adds that of the
+    first.
+    """
+    room = Class(
+        tmp_path,
+        *(["--behind", "http://127.0.0.1:1", "--proxies", str(proxies)] if proxies else []),
+    )
     try:
 
         def joins(forwarded: str) -> int:
             path = f"/{room.code}/voters/{secrets.token_hex(16)}"
             added = forwarded + ", 127.0.0.1" * (proxies == 2)
-            return room.ask("PUT", path, "{}", **{"X-Forwarded-For": "192.0.2.1", "x-forwarded-for": added})[0]
+            return room.ask(
+                "PUT", path, "{}", **{"X-Forwarded-For": "192.0.2.1", "x-forwarded-for": added}
+            )[0]
 
         assert until(lambda: joins(f"192.0.2.{secrets.randbelow(200)}, 192.0.2.9") == 429)
         assert joins("192.0.2.9, 192.0.2.3") == (200 if proxies else 429)
@@ -119,7 +130,11 @@ def test_the_votes_of_a_question_are_taken_back_and_it_begins_anew(room: Class):
     before = room.state()
     assert "Take back the votes" in teachers_page(room) and room.press("take back") == 303
     now = room.state()
-    assert (now["joined"], now["answers"], now["waiting"]) == (3, 0, 3)  # who has answered nothing else joins anew
+    assert (now["joined"], now["answers"], now["waiting"]) == (
+        3,
+        0,
+        3,
+    )  # who has answered nothing else joins anew
     assert all(now[page] != before[page] for page in ("question", "phone", "projector", "teacher"))
     assert "Your answer" not in room.ask("GET", f"/{room.code}", **cookie)[1]
     room.press("take back")
@@ -129,7 +144,9 @@ def test_the_votes_of_a_question_are_taken_back_and_it_begins_anew(room: Class):
 
 
 def test_a_form_that_is_sent_again_does_nothing(tmp_path: Path):
-    """As when the page has waited too long for an answer. On a hub, the next class has the same code."""
+    """As when the page has waited too long for an answer. On a hub, the next class has the same
+    code.
+    """
     room = Class(tmp_path, "--code", "KQ4T")
     room.press("ask", question="04.turned")
     for what in ("take back", "end"):
@@ -158,31 +175,47 @@ def test_a_picture_shows_no_single_vote_come_in(room: Class):
     assert [*seen.values()] == [4, 5, 5]
 
 
-# --- other sites ----------------------------------------------------------------------------------------------
+# --- other sites ----------------------------------------------------------------------------------
 def test_no_other_site_votes_or_teaches(room: Class):
-    """A raw client that sends neither header isn't a browser, and has no cookie that it wasn't given."""
+    """A raw client that sends neither header isn't a browser, and has no cookie that it wasn't
+    given.
+    """
     room.press("ask", question="02.three")
     form = urlencode([("key", "02.three"), *[("answer", "1")] * 3])
     elsewhere = [
-        {"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": f"http://127.0.0.1:{room.port + 1}"},
-        {"Origin": f"http://{room.at}.evil.example"}, {"Origin": "http://["}, {"Sec-Fetch-Site": "cross-site"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": f"http://127.0.0.1:{room.port + 1}"},
+        {"Origin": f"http://{room.at}.evil.example"},
+        {"Origin": "http://["},
+        {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site", "Origin": f"http://{room.at}"},
-        {"Origin": "http://evil.example", "Host": "evil.example"},  # whose name leads to the wall's address
-    ]  # fmt: skip
+        # whose name leads to the wall's address
+        {"Origin": "http://evil.example", "Host": "evil.example"},
+    ]
     for headers in elsewhere:
         assert room.ask("POST", f"/{room.code}", form, **headers)[0] == 403, headers
         ask = {"Cookie": f"teacher={room.key}"} | headers
         assert room.ask("POST", "/teacher", "do=ask&question=02.chunk", **ask)[0] == 403, headers
-    assert room.state()["answers"] == 0 and room.state()["question"].startswith(f"{room.code} 02.three")
+    assert room.state()["answers"] == 0 and room.state()["question"].startswith(
+        f"{room.code} 02.three"
+    )
     public = re.search('"address">(http://[^/]+)', room.ask("GET", f"/{room.code}/projector")[1])[1]
     for number, headers in enumerate(({}, {"Origin": f"http://{room.at}"}, {"Origin": public})):
-        assert room.ask("POST", f"/{room.code}", form, **headers | {"Sec-Fetch-Site": "same-origin"})[0] == 200
+        assert (
+            room.ask("POST", f"/{room.code}", form, **headers | {"Sec-Fetch-Site": "same-origin"})[
+                0
+            ]
+            == 200
+        )
         assert room.ask("POST", f"/{room.code}", form, **headers)[0] == 200
         assert room.state()["answers"] == 2 * number + 2
 
 
 def test_a_link_in_moodle_leads_back_to_the_same_voter(room: Class):
-    """A browser sends a lax cookie with a link from another site, and a strict one not. The teacher's stays strict."""
+    """A browser sends a lax cookie with a link from another site, and a strict one not. The
+    teacher's stays strict.
+    """
     with closing(socket.create_connection(("127.0.0.1", room.port))) as line:
         line.sendall(f"GET /{room.code} HTTP/1.0\r\n\r\n".encode())
         (voter,) = re.findall("set-cookie: (voter=.+)\r", line.makefile(newline="").read())
@@ -192,7 +225,7 @@ def test_a_link_in_moodle_leads_back_to_the_same_voter(room: Class):
         assert "SameSite=strict" in line.makefile(newline="").read()
 
 
-# --- the clock, the disk --------------------------------------------------------------------------------------
+# --- the clock, the disk --------------------------------------------------------------------------
 def test_an_answer_with_an_earlier_time_is_not_said_to_be_on_the_wall(room: Class):
     (voter,) = voters(1)
 
@@ -226,7 +259,9 @@ def test_a_full_disk_is_said_and_loses_nothing(room: Class):
     assert len(json.loads(kept.read_text())[0]["votes"]) == 6
 
 
-def test_a_class_that_was_kept_in_part_is_not_counted_twice(box: Ballots, monkeypatch: pytest.MonkeyPatch):
+def test_a_class_that_was_kept_in_part_is_not_counted_twice(
+    box: Ballots, monkeypatch: pytest.MonkeyPatch
+):
     """There was room for one of two files. The teacher tries again."""
     for voter in voters(5):
         box.vote("04.turned", voter, 64, 1)
@@ -256,7 +291,9 @@ def test_a_folder_that_is_deleted_while_it_runs_is_written_anew(room: Class, onl
     room.start()
     assert room.code == code and room.state()["answers"] == 7
     shutil.rmtree(room.folder)
-    assert room.press("end", keep="yes") == 303 and len([*(room.folder / "wall").glob("*.json")]) == 1
+    assert (
+        room.press("end", keep="yes") == 303 and len([*(room.folder / "wall").glob("*.json")]) == 1
+    )
 
 
 def test_nothing_is_acknowledged_where_nothing_can_be_kept(room: Class):
@@ -275,7 +312,7 @@ def test_a_folder_that_was_there_is_closed(tmp_path: Path):
     assert tmp_path.stat().st_mode & 0o077 == 0
 
 
-# --- sockets and the terminal ---------------------------------------------------------------------------------
+# --- sockets and the terminal ---------------------------------------------------------------------
 def crowd(room: Class, seconds: float, most: int) -> None:
     """Silent connections, as many as `most`, renewed again and again."""
     lines, end = [], time.monotonic() + seconds
@@ -297,7 +334,9 @@ def crowd(room: Class, seconds: float, most: int) -> None:
 def test_silent_connections_keep_no_phone_out_and_the_terminal_readable(
     tmp_path: Path, soft: int, hard: int, most: int
 ):
-    """Nor does the wall wait for anybody to read the terminal. With 64 files, it has too few for all that knock."""
+    """Nor does the wall wait for anybody to read the terminal. With 64 files, it has too few for
+    all that knock.
+    """
     reader, writer = os.pipe()
     room = Class(tmp_path, files=(soft, hard), stderr=writer)
     os.close(writer)
@@ -369,16 +408,24 @@ def test_whoever_reads_no_answer_keeps_nobody_else_out(tmp_path: Path):
 @pytest.mark.slow
 @pytest.mark.measured
 def test_nobody_waits_for_all_that_another_address_asks_for(room: Class):
-    """Three hundred connections of one machine ask for twenty pages each, and another machine asks for twenty."""
+    """Three hundred connections of one machine ask for twenty pages each, and another machine asks
+    for twenty.
+    """
     with ExitStack() as opened:
         for _ in range(300):
-            line = socket.create_connection(("127.0.0.1", room.port), source_address=("127.0.0.2", 0))
-            opened.enter_context(line).sendall(f"GET /{room.code}/state HTTP/1.1\r\nHost: x\r\n\r\n".encode() * 20)
+            line = socket.create_connection(
+                ("127.0.0.1", room.port), source_address=("127.0.0.2", 0)
+            )
+            opened.enter_context(line).sendall(
+                f"GET /{room.code}/state HTTP/1.1\r\nHost: x\r\n\r\n".encode() * 20
+            )
         [room.state() for _ in range(20)]
         assert line.recv(1 << 16).count(b"HTTP/1.1 200 OK") < 10
 
 
 def test_a_size_that_is_none_is_refused(tmp_path: Path):
-    ended = subprocess.run(Class.command(0, tmp_path, "--size", "-3"), capture_output=True, text=True)
+    ended = subprocess.run(
+        Class.command(0, tmp_path, "--size", "-3"), capture_output=True, text=True
+    )
     assert ended.returncode == 2 and "--size is how many can join, not -3" in ended.stderr
     assert not [*tmp_path.iterdir()]

@@ -25,21 +25,30 @@ from helpers.units import MiB
 A = np.zeros((4 * MiB // 8, 2))
 
 
-# --- how the elements lie ------------------------------------------------------------------------------------------
+# --- how the elements lie -------------------------------------------------------------------------
 @each_of(
     ("view", "layout", "extent"),
     (A, f"float64 {A.shape}, C order", "8 MiB"),
     (A.T, f"float64 {A.T.shape}, F order", "8 MiB"),
-    (A[::2], f"float64 ({len(A) // 2}, 2), neither C nor F order, strides (32, 8) bytes",
-     "4 MiB of elements, in 8 MiB"),
+    (
+        A[::2],
+        f"float64 ({len(A) // 2}, 2), neither C nor F order, strides (32, 8) bytes",
+        "4 MiB of elements, in 8 MiB",
+    ),
     (A[::-1], f"float64 {A.shape}, neither C nor F order, strides (-16, 8) bytes", "8 MiB"),
-    (np.broadcast_to(A[0], A.shape), f"float64 {A.shape}, neither C nor F order, strides (0, 8) bytes",
-     "8 MiB of elements, in 16 B"),
-    (memoryview(A)[::2], f"'d' ({len(A) // 2}, 2), neither C nor F order, strides (32, 8) bytes",
-     "4 MiB of elements, in 8 MiB"),
+    (
+        np.broadcast_to(A[0], A.shape),
+        f"float64 {A.shape}, neither C nor F order, strides (0, 8) bytes",
+        "8 MiB of elements, in 16 B",
+    ),
+    (
+        memoryview(A)[::2],
+        f"'d' ({len(A) // 2}, 2), neither C nor F order, strides (32, 8) bytes",
+        "4 MiB of elements, in 8 MiB",
+    ),
     (array.array("i", [1, 2]), "'i' (2,), C order", "8 B"),
     (b"plain", "", "5 B"),
-)  # fmt: skip
+)
 def test_the_layout_and_the_gaps_are_told(view, layout: str, extent: str):
     at = where(view)
     assert (at.layout, at.extent) == (layout, extent)
@@ -49,15 +58,21 @@ def test_the_layout_and_the_gaps_are_told(view, layout: str, extent: str):
 
 
 def test_references_and_long_strings_lie_elsewhere():
-    assert where(np.array([[], {}], object)).note == "2 references to 2 objects, which lie all over the heap"
+    assert (
+        where(np.array([[], {}], object)).note
+        == "2 references to 2 objects, which lie all over the heap"
+    )
     assert "over 15 bytes" in repr(where(np.array(["a" * 20], np.dtypes.StringDType())))
     assert "note" not in repr(where(A))
 
 
-# --- things of several parts ---------------------------------------------------------------------------------------
+# --- things of several parts ----------------------------------------------------------------------
 def test_a_mask_is_a_part_and_an_archive_reads_anew(tmp_path: Path):
     masked = where(np.ma.array([1.0, 2.0], mask=[True, False]))
-    assert masked["data"].layout == "float64 (2,), C order" and masked["mask"].layout == "bool (2,), C order"
+    assert (
+        masked["data"].layout == "float64 (2,), C order"
+        and masked["mask"].layout == "bool (2,), C order"
+    )
     assert where(np.ma.array([1.0]))["mask"] == "none: nothing is masked"
     np.savez(tmp_path / "x.npz", a=A)
     with np.load(tmp_path / "x.npz") as archive:
@@ -66,7 +81,11 @@ def test_a_mask_is_a_part_and_an_archive_reads_anew(tmp_path: Path):
 
 def test_a_pointer_is_not_its_target():
     target = (ctypes.c_double * 1000)()
-    for pointer in (ctypes.pointer(target), ctypes.cast(target, ctypes.c_void_p), A.ctypes.data_as(ctypes.c_void_p)):
+    for pointer in (
+        ctypes.pointer(target),
+        ctypes.cast(target, ctypes.c_void_p),
+        A.ctypes.data_as(ctypes.c_void_p),
+    ):
         parts = where(pointer)
         address = A.ctypes.data if hasattr(pointer, "_arr") else ctypes.addressof(target)
         assert parts["the pointer"].size == 8
@@ -80,7 +99,9 @@ def test_a_pointer_is_not_its_target():
 def test_a_block_of_shared_memory_is_looked_into_and_a_closed_one_is_refused():
     block = shared_memory.SharedMemory(create=True, size=5000)
     try:
-        assert where(block).memory == "shared memory" and where(block).path.name == block.name.lstrip("/")
+        assert where(block).memory == "shared memory" and where(
+            block
+        ).path.name == block.name.lstrip("/")
     finally:
         block.close()
         block.unlink()
@@ -93,7 +114,9 @@ def test_an_array_that_outlives_its_mapping_is_refused_in_words():
     array = np.ndarray(MiB, np.uint8, buffer=mapping)  # not counted: the mapping can be closed
     mapping.close()
     for view in (array, array[5:]):
-        with pytest.raises(ValueError, match="the mapping under this ndarray is closed: reading its bytes may"):
+        with pytest.raises(
+            ValueError, match="the mapping under this ndarray is closed: reading its bytes may"
+        ):
             where(view)
 
 
@@ -103,7 +126,7 @@ def test_a_file_in_memory_lends_its_bytes():
         assert (where(text).address, where(text).size) == (where(lent).address, MiB)
 
 
-# --- a type of one's own -------------------------------------------------------------------------------------------
+# --- a type of one's own --------------------------------------------------------------------------
 class Picture:
     def __init__(self):
         self.pixels, self.frames = A, [A[:1], A[1:]]
@@ -133,10 +156,14 @@ def test_a_type_of_ones_own_takes_five_lines(registered: Callable):
 
 
 def test_parts_have_parts_and_the_same_name_may_come_twice(registered: Callable):
-    registered(Picture)(lambda picture: [("pixels", picture.pixels), *(("frame", one) for one in picture.frames)])
+    registered(Picture)(
+        lambda picture: [("pixels", picture.pixels), *(("frame", one) for one in picture.frames)]
+    )
     registered(list)(lambda album: [("left", album[0]), ("right", album[1], "the last")])
     shown = where([Picture(), Picture()])
-    assert list(shown) == [f"{side}, {part}" for side in ("left", "right") for part in ("pixels", "frame", "frame #2")]
+    assert list(shown) == [
+        f"{side}, {part}" for side in ("left", "right") for part in ("pixels", "frame", "frame #2")
+    ]
     assert shown["right, frame #2"].note == "the last" and shown["left, frame"].size == 16
 
 
@@ -154,12 +181,14 @@ def test_what_raises_or_has_no_end_becomes_a_line(registered: Callable):
     assert lines[1].startswith("int shows no bytes of its own")
     assert lines[2] == "not known: AttributeError: 'Picture' object has no attribute 'names'"
     registered(Picture)(lambda picture: (("again", picture.frames[0]) for _ in iter(int, 1)))
-    assert len(where(Picture())) == MOST + 1 and f"only the first {MOST} parts" in repr(where(Picture()))
+    assert len(where(Picture())) == MOST + 1 and f"only the first {MOST} parts" in repr(
+        where(Picture())
+    )
     registered(Picture)(lambda picture: [("itself", picture)])
     assert "RecursionError" in repr(where(Picture()))
 
 
-# --- what has no buffer --------------------------------------------------------------------------------------------
+# --- what has no buffer ---------------------------------------------------------------------------
 class Wrapper:
     data = A
 
@@ -178,11 +207,28 @@ def test_a_refusal_keeps_nothing():
 @each_of(
     ("thing", "way_on"),
     ([1, 2], "its elements lie all over the heap; ask about an element"),
-    ("text", "Python doesn't lend its characters; sys.getsizeof(x) is how many bytes they and their header take"),
-    (Wrapper(), "ask where(np.asarray(x)), and once more: if the address changes, each answer is about a copy"),
-    (object(), "ask about what it keeps, as where(x.data), or say what that is: help(where.register)"),
+    (
+        "text",
+        (
+            "Python doesn't lend its characters; sys.getsizeof(x) is how many bytes they and their "
+            "header take"
+        ),
+    ),
+    (
+        Wrapper(),
+        (
+            "ask where(np.asarray(x)), and once more: if the address changes, each answer is about "
+            "a copy"
+        ),
+    ),
+    (
+        object(),
+        "ask about what it keeps, as where(x.data), or say what that is: help(where.register)",
+    ),
 )
-def test_what_shows_no_bytes_is_refused_with_a_way_on(thing, way_on: str, shell: InteractiveShell, capsys):
+def test_what_shows_no_bytes_is_refused_with_a_way_on(
+    thing, way_on: str, shell: InteractiveShell, capsys
+):
     message = f"{type(thing).__name__} shows no bytes of its own: {way_on}"
     with pytest.raises(TypeError) as refused:
         where(thing)
@@ -194,4 +240,7 @@ def test_what_shows_no_bytes_is_refused_with_a_way_on(thing, way_on: str, shell:
 
 
 def test_lines_alone_make_a_table_of_two_columns():
-    assert repr(Parts("Dataset", {"cache": "at most 1 MiB"})) == "part   what it is\ncache  at most 1 MiB"
+    assert (
+        repr(Parts("Dataset", {"cache": "at most 1 MiB"}))
+        == "part   what it is\ncache  at most 1 MiB"
+    )

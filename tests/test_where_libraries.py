@@ -1,4 +1,6 @@
-"""`where` for what libraries make: each buffer at the address that the library itself gives. Skipped without them."""
+"""`where` for what libraries make: each buffer at the address that the library itself gives.
+Skipped without them.
+"""
 
 import ctypes
 import subprocess
@@ -20,7 +22,7 @@ def in_memory() -> int:
     return int(Path("/proc/self/statm").read_text().split()[5]) * 4096
 
 
-# --- pandas --------------------------------------------------------------------------------------------------------
+# --- pandas ---------------------------------------------------------------------------------------
 def test_a_frame_shows_its_blocks_and_which_columns_share_them():
     pd = pytest.importorskip("pandas")
     base = np.arange(2.0 * N).reshape(N, 2)
@@ -31,14 +33,21 @@ def test_a_frame_shows_its_blocks_and_which_columns_share_them():
     assert where(frame)["index"].address == frame.index.values.ctypes.data, "now there is an array"
     block = parts["x, y"]
     assert (block.address, block.layout) == (base.ctypes.data, f"float64 (2, {N}), F order")
-    assert block.note == "a block, a row of it for each of 2 columns" and block.owners[-1][0] == "ndarray"
+    assert (
+        block.note == "a block, a row of it for each of 2 columns"
+        and block.owners[-1][0] == "ndarray"
+    )
     series = frame["x"]
     values = where(series)["values"]
-    assert values.address == base.ctypes.data and values.nbytes == 8 * N and values.size == 16 * N - 8
+    assert (
+        values.address == base.ctypes.data and values.nbytes == 8 * N and values.size == 16 * N - 8
+    )
     for shared in (values, where(frame)["x, y"]):
         assert "copy-on-write: another frame, series or index sees it too" in shared.note
     series.iloc[0] = 5
-    assert where(series)["values"].address != base.ctypes.data and "copy-on-write" not in repr(where(series))
+    assert where(series)["values"].address != base.ctypes.data and "copy-on-write" not in repr(
+        where(series)
+    )
     assert list(where(pd.DataFrame(np.zeros((3, 100))))) == ["0, 1, 2, 3 and 96 more", "index"]
 
 
@@ -52,18 +61,35 @@ def test_arrays_of_pandas_own_show_what_they_keep():
         "range": pd.interval_range(0, 3),
         "any": pd.Series([[], {}, ()], dtype=object),
     }
-    frame = pd.DataFrame(columns, index=pd.MultiIndex.from_product([["a"], [1, 2, 3]], names=["letter", None]))
+    frame = pd.DataFrame(
+        columns, index=pd.MultiIndex.from_product([["a"], [1, 2, 3]], names=["letter", None])
+    )
     parts = where(frame)
-    assert {"masked, data", "masked, mask", "kind", "when", "thin, values", "range, left", "range, right", "any",
-            "index, letter, codes", "index, 1, labels"} <= set(parts)  # fmt: skip
+    assert {
+        "masked, data",
+        "masked, mask",
+        "kind",
+        "when",
+        "thin, values",
+        "range, left",
+        "range, right",
+        "any",
+        "index, letter, codes",
+        "index, 1, labels",
+    } <= set(parts)
     assert any(name.startswith("kind, categories") for name in parts)
     assert parts["masked, data"].address == frame["masked"].array._data.ctypes.data
     assert "references" in parts["any"].note
     keyed = pd.Series(range(N), index=np.random.default_rng(0).permutation(N))
     assert "index, lookup table" not in where(keyed) and keyed.loc[7] is not None
-    assert where(keyed)["index, lookup table"].startswith(in_words(keyed.index._engine.sizeof(deep=True), "bytes"))
+    assert where(keyed)["index, lookup table"].startswith(
+        in_words(keyed.index._engine.sizeof(deep=True), "bytes")
+    )
     index = pd.Index(pd.Series(np.arange(5.0)))
-    assert "copy-on-write" not in where(index).note and "copy-on-write" in where(pd.Index(index, name="x")).note
+    assert (
+        "copy-on-write" not in where(index).note
+        and "copy-on-write" in where(pd.Index(index, name="x")).note
+    )
     assert not any(part.startswith("not known") for part in parts.values() if isinstance(part, str))
 
 
@@ -72,12 +98,14 @@ def test_a_column_of_arrow_shows_arrows_buffers():
     text = pa.array(["one", None, "three"] * N, pa.large_string())
     series = pd.Series(text, dtype=pd.ArrowDtype(pa.large_string()))
     parts = where(series)
-    for role, buffer in zip(("validity", "offsets", "data"), series.array._pa_array.chunk(0).buffers(), strict=True):
+    for role, buffer in zip(
+        ("validity", "offsets", "data"), series.array._pa_array.chunk(0).buffers(), strict=True
+    ):
         assert parts[f"values, {role}"].address == buffer.address
     assert "values, data" in where(pd.Series(["a", "b"], dtype="str"))
 
 
-# --- Arrow ---------------------------------------------------------------------------------------------------------
+# --- Arrow ----------------------------------------------------------------------------------------
 def arrow_arrays(pa) -> dict:
     ints = pa.array([1, None, 3], pa.int32())
     return {
@@ -92,7 +120,9 @@ def arrow_arrays(pa) -> dict:
         "struct": pa.array([{"a": 1, "b": "x"}, None, {"a": None}]),
         "map": pa.array([[("k", 1)], None], pa.map_(pa.string(), pa.int8())),
         "dictionary": pa.array(["x", "y", None]).dictionary_encode(),
-        "union": pa.UnionArray.from_sparse(pa.array([0, 1, 0], pa.int8()), [ints, pa.array(["x", "y", "z"])]),
+        "union": pa.UnionArray.from_sparse(
+            pa.array([0, 1, 0], pa.int8()), [ints, pa.array(["x", "y", "z"])]
+        ),
         "runs": pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array([1, 2])),
         "decimal": pa.array([1, None]).cast(pa.decimal128(20)),
     }
@@ -138,28 +168,36 @@ def test_a_table_shows_columns_chunks_and_slices():
     assert parts["a, chunk 0, data"].address == numbers.ctypes.data
     part = where(table.slice(10, 20))["a, data"]
     assert part.address == numbers.ctypes.data and part.note == "int64, elements 10 to 30"
-    (batch, *_) = table.to_batches()
+    batch, *_ = table.to_batches()
     assert where(batch)["a, data"].address == numbers.ctypes.data
 
 
 def test_a_mapped_table_lies_in_its_file_and_a_slice_of_a_buffer_keeps_it_all(tmp_path: Path):
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"a": np.arange(N)})
-    with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+    with (
+        pa.OSFile(str(tmp_path / "x.arrow"), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema) as writer,
+    ):
         writer.write_table(table)
     with pa.memory_map(str(tmp_path / "x.arrow")) as source:
         part = where(pa.ipc.open_file(source).read_all())["a, data"]
         assert (part.memory, part.path, part.writable) == ("file", tmp_path / "x.arrow", False)
     whole = pa.py_buffer(bytes(1000))
-    assert where(whole[10:20]).owners == (("Buffer", "10 bytes, a slice"), ("Buffer", "1,000 bytes"))
+    assert where(whole[10:20]).owners == (
+        ("Buffer", "10 bytes, a slice"),
+        ("Buffer", "1,000 bytes"),
+    )
 
 
-# --- polars --------------------------------------------------------------------------------------------------------
+# --- polars ---------------------------------------------------------------------------------------
 def test_polars_buffers_are_its_own_and_not_copies():
     pl = pytest.importorskip("polars")
     pytest.importorskip("pyarrow")
     numbers = np.arange(N, dtype=np.float64)
-    frame = pl.DataFrame({"a": numbers, "t": ["a text that is longer than a view"] * N, "n": [1, None] * (N // 2)})
+    frame = pl.DataFrame(
+        {"a": numbers, "t": ["a text that is longer than a view"] * N, "n": [1, None] * (N // 2)}
+    )
     parts, before = where(frame), in_memory()
     again = where(frame)
     assert in_memory() - before < 4 * MiB
@@ -170,10 +208,16 @@ def test_polars_buffers_are_its_own_and_not_copies():
     assert parts["a, data"].note == "polars' own; double, elements 0 to 100,000"
     kinds = pl.Series(["a", "b"] * 10 * N, dtype=pl.Categorical)
     before = in_memory()
-    assert where(kinds)["buffers"].startswith("not lent: polars has some of it in a form of its own")
-    assert in_memory() - before < 4 * MiB and where(pl.Series([None, None]))["…"] == "it has no buffer"
+    assert where(kinds)["buffers"].startswith(
+        "not lent: polars has some of it in a form of its own"
+    )
+    assert (
+        in_memory() - before < 4 * MiB and where(pl.Series([None, None]))["…"] == "it has no buffer"
+    )
     two = pl.concat([frame["a"], frame["a"]], rechunk=False)
-    assert [where(two)[f"chunk {n}, data"].address for n in (0, 1)] == [parts["a, data"].address] * 2
+    assert [where(two)[f"chunk {n}, data"].address for n in (0, 1)] == [
+        parts["a, data"].address
+    ] * 2
     assert where(frame.lazy())["plan"].startswith("no numbers")
 
 
@@ -184,7 +228,7 @@ def test_without_arrow_polars_says_what_to_do():
     assert "import pyarrow, and ask again" in said
 
 
-# --- SciPy ---------------------------------------------------------------------------------------------------------
+# --- SciPy ----------------------------------------------------------------------------------------
 def test_a_sparse_matrix_shows_its_arrays():
     sparse = pytest.importorskip("scipy.sparse")
     rows = sparse.eye_array(N, format="csr")
@@ -194,14 +238,21 @@ def test_a_sparse_matrix_shows_its_arrays():
     assert [*where(sparse.coo_matrix(rows))] == ["coords", "coords #2", "data"]
 
 
-# --- torch ---------------------------------------------------------------------------------------------------------
+# --- torch ----------------------------------------------------------------------------------------
 def test_a_tensor_is_a_view_of_its_storage():
     torch = pytest.importorskip("torch")
     base = torch.zeros(1000, 10)
     column = where(base[5:, 3])
-    assert column.address == base.data_ptr() + 53 * 4 and column.nbytes == 995 * 4 and column.size == (994 * 10 + 1) * 4
+    assert (
+        column.address == base.data_ptr() + 53 * 4
+        and column.nbytes == 995 * 4
+        and column.size == (994 * 10 + 1) * 4
+    )
     assert column.layout == "float32 (995,), neither C nor F order, strides (40,) bytes"
-    assert column.owners == (("Tensor", "a view of 3.89 KiB, from element 53"), ("UntypedStorage", "owns its 39.1 KiB"))
+    assert column.owners == (
+        ("Tensor", "a view of 3.89 KiB, from element 53"),
+        ("UntypedStorage", "owns its 39.1 KiB"),
+    )
     assert where(base).layout == "float32 (1000, 10), C order" and "F order" in where(base.T).layout
     assert where(torch.nn.Parameter(base)).address == base.data_ptr() and where(base).note == ""
     array = np.zeros(10)
@@ -216,18 +267,23 @@ def test_a_tensor_elsewhere_or_in_several_parts():
     assert list(where(torch.eye(3).to_sparse())) == ["indices", "values"]
     assert list(where(torch.eye(3).to_sparse_csr())) == ["crow_indices", "col_indices", "values"]
     ragged = [torch.zeros(3), torch.zeros(4)]
-    assert list(where(torch.nested.nested_tensor(ragged, layout=torch.jagged))) == ["values", "offsets"]
+    assert list(where(torch.nested.nested_tensor(ragged, layout=torch.jagged))) == [
+        "values",
+        "offsets",
+    ]
     assert where(torch.nested.nested_tensor(ragged))["1"].nbytes == 16
     with pytest.raises(ValueError, match="an empty Tensor"):
         where(torch.zeros(0))
 
 
-# --- datasets in files ---------------------------------------------------------------------------------------------
+# --- datasets in files ----------------------------------------------------------------------------
 def test_an_hdf5_dataset_is_a_handle(tmp_path: Path):
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["plain"] = np.arange(N)
-        file.create_dataset("packed", data=np.zeros((1000, 100)), chunks=(100, 100), compression="gzip")
+        file.create_dataset(
+            "packed", data=np.zeros((1000, 100)), chunks=(100, 100), compression="gzip"
+        )
     with h5py.File(tmp_path / "x.h5", rdcc_nbytes=2 * MiB) as file:
         packed, plain = where(file["packed"]), where(file["plain"])
         assert packed["chunk cache"] == "HDF5's own, at most 2 MiB for each open dataset"
@@ -237,17 +293,24 @@ def test_an_hdf5_dataset_is_a_handle(tmp_path: Path):
         begin = file["plain"].id.get_offset()
         assert f"from byte {begin:,} on, as they are: np.memmap lends them" in plain["elements"]
         assert np.array_equal(np.memmap(tmp_path / "x.h5", int, "r", begin, N), np.arange(N))
-        assert "open file x.h5" in where(file)["handle"] and where(file["plain"][...]).memory == "heap"
+        assert (
+            "open file x.h5" in where(file)["handle"] and where(file["plain"][...]).memory == "heap"
+        )
         dataset = file["plain"]
     assert where(dataset)["handle"] == where(file)["handle"] == "closed"
 
 
 def test_a_zarr_array_is_a_handle(tmp_path: Path):
     zarr = pytest.importorskip("zarr", minversion="3")
-    on_disk = zarr.create_array(tmp_path / "x.zarr", shape=(1000, 100), chunks=(100, 100), dtype="f8")
+    on_disk = zarr.create_array(
+        tmp_path / "x.zarr", shape=(1000, 100), chunks=(100, 100), dtype="f8"
+    )
     on_disk[:] = np.random.default_rng(1).random((1000, 100))
     parts = where(on_disk)
-    assert "in chunks of (100, 100), ZstdCodec, in file://" in parts["elements"] and parts["cache"] == "none"
+    assert (
+        "in chunks of (100, 100), ZstdCodec, in file://" in parts["elements"]
+        and parts["cache"] == "none"
+    )
     assert "x[...] decodes 781 KiB into an array, where(x[...])" in parts["in memory"]
     store = zarr.storage.MemoryStore()
     group = zarr.create_group(store)
@@ -264,7 +327,10 @@ def test_an_xarray_variable_shows_what_it_wraps(tmp_path: Path):
     numbers = np.arange(1000.0)
     array = xr.DataArray(numbers, dims="x", coords={"x": np.arange(1000)})
     parts = where(array)
-    assert parts["values"].address == numbers.ctypes.data and parts["values"].owners[-1][0] == "ndarray"
+    assert (
+        parts["values"].address == numbers.ctypes.data
+        and parts["values"].owners[-1][0] == "ndarray"
+    )
     assert "PandasIndexingAdapter" in parts["coordinate x"].note
     assert set(where(array.to_dataset(name="a"))) == {"a", "x"}
     assert where(array.variable).address == numbers.ctypes.data
@@ -278,13 +344,15 @@ def test_a_lazy_variable_is_said_to_be_lazy(tmp_path: Path):
     xr.Dataset({"a": ("x", np.arange(1000.0))}).to_zarr(tmp_path / "x.zarr", zarr_format=2)
     with xr.open_zarr(tmp_path / "x.zarr", chunks=None) as lazy:
         said = where(lazy["a"])["values"]
-        assert said.startswith("lazy, none of it is in memory: x.load() reads it (MemoryCachedArray")
+        assert said.startswith(
+            "lazy, none of it is in memory: x.load() reads it (MemoryCachedArray"
+        )
         assert where(lazy["a"])["values"] == said, "looking has read nothing"
         lazy["a"].load()
         assert where(lazy["a"])["values"].address == lazy["a"].values.ctypes.data
 
 
-# --- images --------------------------------------------------------------------------------------------------------
+# --- images ---------------------------------------------------------------------------------------
 def test_an_image_shows_who_has_its_pixels(tmp_path: Path):
     image = pytest.importorskip("PIL.Image")
     made = image.new("RGB", (100, 50))
@@ -304,7 +372,10 @@ def test_pillow_lends_its_pixels_to_arrow(tmp_path: Path):
     if not hasattr(made, "__arrow_c_array__"):
         assert "lends to nobody" in where(made)["pixels"]
         pytest.skip("this Pillow lends nothing to Arrow")
-    code = "from PIL import Image; from helpers.measure import where; print(where(Image.new('L', (9, 9))))"
+    code = (
+        "from PIL import Image; from helpers.measure import where; print(where(Image.new('L', (9,"
+        " 9))))"
+    )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
     assert "import pyarrow, and ask again" in said
     pytest.importorskip("pyarrow")
@@ -318,6 +389,17 @@ def test_pillow_lends_its_pixels_to_arrow(tmp_path: Path):
 
 
 def test_nothing_is_imported_for_a_value():
-    code = "import sys; from helpers.measure import where; import numpy; where(numpy.zeros(3)); print(len(sys.argv))"
-    code += "; print(sorted({'pandas', 'pyarrow', 'polars', 'torch', 'h5py', 'zarr', 'PIL'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split("\n")[1] == "[]"
+    code = (
+        "import sys; from helpers.measure import where; import numpy; where(numpy.zeros(3)); "
+        "print(len(sys.argv))"
+    )
+    code += (
+        "; print(sorted({'pandas', 'pyarrow', 'polars', 'torch', 'h5py', 'zarr', 'PIL'} & "
+        "set(sys.modules)))"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split(
+            "\n"
+        )[1]
+        == "[]"
+    )

@@ -1,4 +1,6 @@
-"""workers: what each process costs, what all of them cost together, and that none is left. And a full disk."""
+"""workers: what each process costs, what all of them cost together, and that none is left. And a
+full disk.
+"""
 
 import contextlib
 import gc
@@ -54,10 +56,12 @@ def ended(crew: Sharing) -> dict[str, str]:
     return {row.name: row.ended for row in crew.rows}
 
 
-# --- fresh interpreters -------------------------------------------------------------------------------------
+# --- fresh interpreters ---------------------------------------------------------------------------
 @pytest.mark.measured
 def test_each_of_four_that_map_has_its_row(file):
-    """That they share one copy, and four that read have four, claims of lessons 04 and 09 assert."""
+    """That they share one copy, and four that read have four, claims of lessons 04 and 09
+    assert.
+    """
     mapped = workers(maps_and_sums, file)
     assert ended(mapped) == {f"worker {number}": "returned" for number in range(1, 5)}
     assert all(row.anonymous < SIZE / 20 < SIZE / 2 < row.file for row in mapped.rows)
@@ -79,14 +83,18 @@ def test_one_fails_one_dies_one_hangs_and_the_others_answer(tmp_path):
 
     rows = workers(work, tmp_path, count=5, timeout=3).rows
     assert sorted(row.ended for row in rows) == [
-        "SIGSEGV", "exited 7", "raised KeyError: 'no such tensor'", "returned", "timed out"
-    ]  # fmt: skip
+        "SIGSEGV",
+        "exited 7",
+        "raised KeyError: 'no such tensor'",
+        "returned",
+        "timed out",
+    ]
     for row in rows:
         assert row.value == ("done" if row.ended == "returned" else None)
         assert (row.pss is None) == (row.ended in ("SIGSEGV", "exited 7"))
 
 
-# --- forks of one -------------------------------------------------------------------------------------------
+# --- forks of one ---------------------------------------------------------------------------------
 def array():
     return np.full(SIZE // 8, 1.0)
 
@@ -98,7 +106,13 @@ def total(data):
 @pytest.mark.measured
 def test_forks_share_an_array():
     crew = workers(total, make=array)
-    assert [row.name for row in crew.rows] == ["parent", "worker 1", "worker 2", "worker 3", "worker 4"]
+    assert [row.name for row in crew.rows] == [
+        "parent",
+        "worker 1",
+        "worker 2",
+        "worker 3",
+        "worker 4",
+    ]
     assert [row.value for row in crew.rows] == [None] + [SIZE / 8] * 4
     assert all(row.private_dirty < SIZE / 10 and row.pss < SIZE / 3 for row in crew.rows[1:])
 
@@ -112,13 +126,18 @@ def test_a_fork_collects_no_garbage_by_itself():
     def collect(data):
         gc.collect()
 
-    left, collected = (workers(use, make=make, count=1).rows[1].private_dirty for use in (len, collect))
+    left, collected = (
+        workers(use, make=make, count=1).rows[1].private_dirty for use in (len, collect)
+    )
     assert left < collected / 4
 
 
 @pytest.mark.measured
 def test_forks_end_as_they_end():
-    assert set(ended(workers(fails, make=array, count=2)).values()) == {"returned", "raised KeyError: 'no such tensor'"}
+    assert set(ended(workers(fails, make=array, count=2)).values()) == {
+        "returned",
+        "raised KeyError: 'no such tensor'",
+    }
     dead = workers(dies, make=array, count=2)
     assert ended(dead) == {"parent": "returned", "worker 1": "SIGSEGV", "worker 2": "SIGSEGV"}
     assert dead.rows[0].uss > SIZE / 2 and dead.rows[1].uss is None  # the parent is alone again
@@ -145,13 +164,14 @@ def test_a_fork_never_comes_back_into_the_code_of_its_parent():
 
 
 @pytest.mark.parametrize(
-    ("make", "how"), [(fails, "raised KeyError: 'no such tensor'"), (dies, "SIGSEGV"), (hangs, "timed out")]
+    ("make", "how"),
+    [(fails, "raised KeyError: 'no such tensor'"), (dies, "SIGSEGV"), (hangs, "timed out")],
 )
 def test_without_data_there_are_no_workers(make, how):
     assert ended(workers(total, make=make, timeout=0.5 if make is hangs else 60)) == {"parent": how}
 
 
-# --- nothing is left ----------------------------------------------------------------------------------------
+# --- nothing is left ------------------------------------------------------------------------------
 @pytest.mark.slow
 def test_no_process_descriptor_or_thread_is_left(descendants):
     workers(len, "ab", count=1)
@@ -177,7 +197,7 @@ def test_interrupting_the_caller_ends_all(make, descendants):
     assert descendants() <= before
 
 
-# --- what people do with it ---------------------------------------------------------------------------------
+# --- what people do with it -----------------------------------------------------------------------
 def test_what_they_print_is_shown(capsys):
     workers(print, "hello", count=2)
     workers(print, make=lambda: "forked", count=2)
@@ -201,10 +221,12 @@ def test_wrong_arguments_are_named(use, options, kind, message):
 def test_where_memory_of_others_cannot_be_read_nothing_is_run(tmp_path, monkeypatch):
     monkeypatch.setattr(maps, "why_not", lambda: "no /proc")
     crew = workers((tmp_path / "ran").touch)
-    assert crew.missing == ("sharing",) and crew.why == "no /proc" and not (tmp_path / "ran").exists()
+    assert (
+        crew.missing == ("sharing",) and crew.why == "no /proc" and not (tmp_path / "ran").exists()
+    )
 
 
-# --- a disk that is full -------------------------------------------------------------------------------------
+# --- a disk that is full --------------------------------------------------------------------------
 @pytest.mark.needs(tool="namespaces")
 def test_a_small_disk_fills_and_is_gone_afterwards():
     def reserves(folder):
@@ -213,16 +235,23 @@ def test_a_small_disk_fills_and_is_gone_afterwards():
         return str(folder)
 
     refused = on_small_disk(reserves)
-    assert "No space left on device" in refused.error and refused.machine.file_system == "tmpfs of 1 MiB"
+    assert (
+        "No space left on device" in refused.error
+        and refused.machine.file_system == "tmpfs of 1 MiB"
+    )
     fits = on_small_disk(reserves, size="4 MiB")
     assert fits.ended == "returned" and not os.path.exists(fits.value)
 
 
 def test_a_disk_without_namespaces_is_not_measured_here(monkeypatch, tmp_path):
-    (tmp_path / "unshare").write_text("#!/bin/sh\necho 'unshare: Operation not permitted' >&2; exit 1\n")
+    (tmp_path / "unshare").write_text(
+        "#!/bin/sh\necho 'unshare: Operation not permitted' >&2; exit 1\n"
+    )
     (tmp_path / "unshare").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    with pytest.raises(NotMeasuredHere, match="no small disk can be made here: unshare: Operation not permitted"):
+    with pytest.raises(
+        NotMeasuredHere, match="no small disk can be made here: unshare: Operation not permitted"
+    ):
         on_small_disk(len)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NotMeasuredHere, match="unshare"):

@@ -1,4 +1,6 @@
-"""Yoke, carts and YokeCache: what is refused, what stays alive, what goes, and that nothing leaks."""
+"""Yoke, carts and YokeCache: what is refused, what stays alive, what goes, and that nothing
+leaks.
+"""
 
 import gc
 import mmap
@@ -42,14 +44,23 @@ def held(folder: Path) -> list[str]:
     if not LINUX:
         return []
     inside, maps = f"{folder}/", Path("/proc/self/maps").read_text()
-    mapped = [line[line.index("/") :] for line in maps.splitlines() if inside in line] if inside in maps else []
-    opened = [os.path.realpath(f"/proc/self/fd/{descriptor}") for descriptor in os.listdir("/proc/self/fd")]
+    mapped = (
+        [line[line.index("/") :] for line in maps.splitlines() if inside in line]
+        if inside in maps
+        else []
+    )
+    opened = [
+        os.path.realpath(f"/proc/self/fd/{descriptor}")
+        for descriptor in os.listdir("/proc/self/fd")
+    ]
     return [name for name in mapped + opened if name.startswith(inside)]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three files of random floats, of 1, 2 and 3 pages and a bit; `nothing_leaks` fails if one stays open."""
+    """Three files of random floats, of 1, 2 and 3 pages and a bit; `nothing_leaks` fails if one
+    stays open.
+    """
     folder = tmp_path_factory.mktemp("carts")
     for number in range(3):
         random = np.random.default_rng(number).random((number + 1) * PAGE // 4 + 5, "f4")
@@ -94,7 +105,9 @@ def test_a_bytearray_cannot_grow_while_lent():
 
 @pytest.mark.parametrize("function", [whole, floats, lambda view: np.ndarray(4, "f4", buffer=view)])
 def test_a_mapping_cannot_be_closed_while_lent(function: Callable):
-    """The third keeps view.obj, not the view: if view.obj were the mapping, nothing would count the array."""
+    """The third keeps view.obj, not the view: if view.obj were the mapping, nothing would count the
+    array.
+    """
     with mmap.mmap(-1, PAGE) as mapping:
         mapping[:4] = np.float32(3).tobytes()
         yoke = Yoke.attach(mapping, function)
@@ -126,14 +139,29 @@ def ring(view: memoryview) -> list:
 
 
 BORROWING: list[Callable] = [
-    whole, floats, lambda v: v[3:7], lambda v: v[:0], lambda v: v[::2], lambda v: v.cast("I"), lambda v: v.obj,
-    lambda v: floats(v)[::-1].reshape(2, -1).T, lambda v: floats(v).view("f2"), lambda v: memoryview(floats(v))[::3],
-    lambda v: np.asarray(v), lambda v: (1, "two", v), lambda v: {"a": [{"b": (v,)}]}, lambda v: floats(v)[:0],
-    lambda v: Document("t", [Document("u", floats(v))]), lambda v: np.ndarray(2, buffer=v), ring,
-]  # fmt: skip
+    whole,
+    floats,
+    lambda v: v[3:7],
+    lambda v: v[:0],
+    lambda v: v[::2],
+    lambda v: v.cast("I"),
+    lambda v: v.obj,
+    lambda v: floats(v)[::-1].reshape(2, -1).T,
+    lambda v: floats(v).view("f2"),
+    lambda v: memoryview(floats(v))[::3],
+    lambda v: np.asarray(v),
+    lambda v: (1, "two", v),
+    lambda v: {"a": [{"b": (v,)}]},
+    lambda v: floats(v)[:0],
+    lambda v: Document("t", [Document("u", floats(v))]),
+    lambda v: np.ndarray(2, buffer=v),
+    ring,
+]
 
 
-@pytest.mark.parametrize("make", [MappedFile, Path.read_bytes, lambda path: bytearray(path.read_bytes())])
+@pytest.mark.parametrize(
+    "make", [MappedFile, Path.read_bytes, lambda path: bytearray(path.read_bytes())]
+)
 def test_views_are_accepted(folder: Path, make: Callable):
     (folder / "even").write_bytes(bytes(range(64)))
     for function in BORROWING:
@@ -150,10 +178,17 @@ REFUSED = {
     "int has no buffer": len,
     "this ndarray is a view of another owner's bytes (ndarray)": lambda v: floats(v).copy()[1:],
     "this memoryview is a view of another owner's bytes (bytes)": lambda v: memoryview(bytes(v)),
-    "none of the 2 values in this tuple is a view of the cart (bytes owns": lambda v: (bytes(v), 2),
+    "none of the 2 values in this tuple is a view of the cart (bytes owns": lambda v: (
+        bytes(v),
+        2,
+    ),
     "none of the 0 values in this dict is a view of the cart. Return": lambda v: {},
-    "none of the 2 values in this Document is a view of the cart (str has": lambda v: Document("t", floats(v).copy()),
-    "has no buffer, and only tuples, lists, dicts and dataclasses are searched": lambda v: SimpleNamespace(view=v),
+    "none of the 2 values in this Document is a view of the cart (str has": lambda v: Document(
+        "t", floats(v).copy()
+    ),
+    "has no buffer, and only tuples, lists, dicts and dataclasses are searched": lambda v: (
+        SimpleNamespace(view=v)
+    ),
     "operation forbidden on released memoryview": lambda v: v.release() or v,
 }
 
@@ -193,7 +228,9 @@ def test_used_up_and_released(folder: Path):
         return view[2:4]
 
     used, gone = rows(folder, 0), rows(folder, 0)
-    with pytest.raises(ValueError, match=r"sum's result doesn't borrow from the cart.*float32 owns"):
+    with pytest.raises(
+        ValueError, match=r"sum's result doesn't borrow from the cart.*float32 owns"
+    ):
         used.map_project(np.sum)
     assert used.get().size, "as it was"
     part_of_it = used.map_project(part)
@@ -209,7 +246,11 @@ def test_used_up_and_released(folder: Path):
 
 def test_owned():
     yoke = Yoke.owned([1, 2])
-    assert yoke.get() == [1, 2] and repr(yoke) == "Yoke(owned: no cart)" and yoke.size == sys.getsizeof([1, 2])
+    assert (
+        yoke.get() == [1, 2]
+        and repr(yoke) == "Yoke(owned: no cart)"
+        and yoke.size == sys.getsizeof([1, 2])
+    )
     assert yoke.clone().map_project(sum).get() == 3
     with yoke as value:
         assert value == [1, 2]
@@ -226,7 +267,9 @@ def test_last_yoke_closes_the_file_and_an_escaped_view_keeps_it_mapped(folder: P
     del head
     assert file.lend().nbytes == file.size, "one yoke is left"
     again.release()
-    with pytest.raises(ValueError, match=r"1 was given up, by its last yoke or by close\(\): map it again"):
+    with pytest.raises(
+        ValueError, match=r"1 was given up, by its last yoke or by close\(\): map it again"
+    ):
         file.lend()
     assert not file.closed and escaped[0] == (folder / "1").read_bytes()[0]
     del escaped
@@ -286,7 +329,19 @@ def test_to_release_what_get_gave_takes_it_from_nobody_else():
     assert clone.get().nbytes == 64
 
 
-STEPS = ["attach", "clone", "move", "drop", "release", "project", "escape", "forget", "cached", "collect", "again"]
+STEPS = [
+    "attach",
+    "clone",
+    "move",
+    "drop",
+    "release",
+    "project",
+    "escape",
+    "forget",
+    "cached",
+    "collect",
+    "again",
+]
 STEP = st.tuples(st.sampled_from(STEPS), st.integers(0, 2), st.integers(0, 63))
 
 
@@ -313,7 +368,11 @@ def test_a_view_equals_a_copy_made_at_attach(folder: Path, steps: list[tuple[str
             if what == "clone":
                 names.append([(yoke.clone(),), 0, copy])
             elif what == "move":
-                names[place] = [{"in": yoke} if number else [None, yoke], "in" if number else 1, copy]
+                names[place] = [
+                    {"in": yoke} if number else [None, yoke],
+                    "in" if number else 1,
+                    copy,
+                ]
             elif what == "escape":
                 views.append((yoke.get()[number:], copy[number:]))
             elif what == "again":  # another yoke of the same cart
@@ -345,7 +404,12 @@ def test_the_cache_keeps_what_was_used_last(folder: Path):
         for number in (0, 1, 0, 2):  # 2 doesn't fit beside both; 1 was used longest ago
             with cache.get(number) as view:
                 assert view.nbytes == sizes[number]
-        assert 2 in cache and 1 not in cache and 0 in cache and (cache.hits, cache.misses, cache.evictions) == (1, 3, 1)
+        assert (
+            2 in cache
+            and 1 not in cache
+            and 0 in cache
+            and (cache.hits, cache.misses, cache.evictions) == (1, 3, 1)
+        )
         assert len(cache) == 2 and cache.size == sizes[0] + sizes[2]
         assert repr(cache).startswith("YokeCache(2 yokes, 16 KiB of") or PAGE != 4096
         assert repr(cache).endswith("1 hits, 3 misses, 1 evictions)")
@@ -411,7 +475,9 @@ def test_a_key_that_several_threads_want_is_made_once(folder: Path):
     with YokeCache("1 MiB", make) as cache:
         results = in_threads(ask, (0, 1, 1, 1))
         assert sorted(calls) == [0, 1] and (cache.misses, cache.hits) == (2, 2)
-        assert sorted(map(str, results)) == [str((folder / "1").stat().st_size)] * 3 + ["the disk has gone"]
+        assert sorted(map(str, results)) == [str((folder / "1").stat().st_size)] * 3 + [
+            "the disk has gone"
+        ]
 
 
 def test_kept_lends_without_making_and_drop_leaves_clones_alone(folder: Path):
@@ -441,6 +507,10 @@ def test_eight_threads_and_evictions(folder: Path):
     try:
         with YokeCache(4 * PAGE, partial(rows, folder)) as cache:
             assert in_threads(work, range(8)) == [None] * 8
-            assert cache.hits + cache.misses == 800 and cache.evictions > 0 and cache.size <= cache.capacity
+            assert (
+                cache.hits + cache.misses == 800
+                and cache.evictions > 0
+                and cache.size <= cache.capacity
+            )
     finally:
         sys.setswitchinterval(interval)

@@ -1,7 +1,8 @@
-"""What some tests need beyond README's make and Python. A test that needs one says `@pytest.mark.needs(tool="git")`, or
-uses one of FIXTURES. Where the tool is missing, the test is skipped, and the summary says what to install. With
-ZERO_COPY_TOOLS=all, as in CI, nothing may be missing, and the test fails. Tests for root are the exception: CI runs
-those in a part of their own."""
+"""What some tests need beyond README's make and Python. A test that needs one says
+`@pytest.mark.needs(tool="git")`, or uses one of FIXTURES. Where the tool is missing, the test is
+skipped, and the summary says what to install. With ZERO_COPY_TOOLS=all, as in CI, nothing may be
+missing, and the test fails. Tests for root are the exception: CI runs those in a part of their own.
+"""
 
 import os
 import shutil
@@ -32,7 +33,10 @@ def all_of(*commands: str) -> Callable[[], bool]:
 
 
 def succeeds(*command: str, cwd: Path = ROOT) -> bool:
-    return bool(shutil.which(command[0])) and not subprocess.run(command, cwd=cwd, capture_output=True).returncode
+    return (
+        bool(shutil.which(command[0]))
+        and not subprocess.run(command, cwd=cwd, capture_output=True).returncode
+    )
 
 
 def actionlint() -> bool:
@@ -41,7 +45,9 @@ def actionlint() -> bool:
 
 def crates() -> bool:
     with tempfile.TemporaryDirectory() as folder:
-        project = shutil.copytree(RUST / "crates", Path(folder, "crates"), ignore=shutil.ignore_patterns("target"))
+        project = shutil.copytree(
+            RUST / "crates", Path(folder, "crates"), ignore=shutil.ignore_patterns("target")
+        )
         return succeeds("cargo", "metadata", "--offline", "--format-version=1", cwd=project)
 
 
@@ -56,18 +62,30 @@ TOOLS = {
     "curl, lsof, pstree": Tool(all_of("curl", "lsof", "pstree"), "apt install curl lsof psmisc"),
     "fio": Tool(all_of("fio"), "apt install fio"),
     "ip": Tool(all_of("ip", "unshare"), "apt install iproute2"),
-    "git": Tool(lambda: (ROOT / ".git").exists() and shutil.which("git"), "apt install git, and run them in a clone"),
-    "namespaces": Tool(namespaces, "a system that lets its users make namespaces, user_namespaces(7)"),
-    "root": Tool(lambda: os.geteuid() == 0, "nothing: run these as root, with -m \"needs(tool='root')\""),
+    "git": Tool(
+        lambda: (ROOT / ".git").exists() and shutil.which("git"),
+        "apt install git, and run them in a clone",
+    ),
+    "namespaces": Tool(
+        namespaces, "a system that lets its users make namespaces, user_namespaces(7)"
+    ),
+    "root": Tool(
+        lambda: os.geteuid() == 0, "nothing: run these as root, with -m \"needs(tool='root')\""
+    ),
     "Rust": Tool(all_of("cargo", "rustc", "cc"), "apt install cargo rustc gcc"),
     "the crates": Tool(crates, "the crates of notebooks/rust/crates, from .ci/crates-from-testing"),
 } | {
-    f"Python {version}": Tool(lambda version=version: python_of(version), f"a python{version} on the PATH")
+    f"Python {version}": Tool(
+        lambda version=version: python_of(version), f"a python{version} on the PATH"
+    )
     for version in VERSIONS
 }
 
 
-FIXTURES = {"browser": "Chromium", "projects": "Rust"}  # what every test that uses one of these needs
+FIXTURES = {
+    "browser": "Chromium",
+    "projects": "Rust",
+}  # what every test that uses one of these needs
 
 
 @cache

@@ -27,7 +27,11 @@ class Class:
     """A wall that runs, and what one says to it."""
 
     def __init__(
-        self, folder: Path, *options: str, files: tuple[int, int] | None = None, stderr: int | None = None
+        self,
+        folder: Path,
+        *options: str,
+        files: tuple[int, int] | None = None,
+        stderr: int | None = None,
     ) -> None:
         """`files`: how many it may have open, and at most allow itself."""
         self.folder, self.options, self.files, self.stderr = folder, options, files, stderr
@@ -38,20 +42,33 @@ class Class:
 
     @staticmethod
     def command(port: int, folder: Path, *options: str) -> list[str]:
-        start = [sys.executable, "-m", "helpers.classroom.wall", "--port", str(port), "--out", str(folder)]
+        start = [
+            sys.executable,
+            "-m",
+            "helpers.classroom.wall",
+            "--port",
+            str(port),
+            "--out",
+            str(folder),
+        ]
         return [*start, *options]
 
     def start(self) -> None:
         command = self.command(self.port, self.folder, *self.options)
         if self.files:
             command = ["prlimit", f"--nofile={self.files[0]}:{self.files[1]}", *command]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.stderr, text=True)
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self.stderr, text=True
+        )
         said = ""
         while "join(" not in said:
             said += (line := self.process.stdout.readline())
             assert line, f"no wall: {said}"
         self.code, self.key = re.search(r'/(\w+)"\)', said)[1], re.search(r"key (\S+)", said)[1]
-        self.at, self.address = f"127.0.0.1:{self.port}", f"http://127.0.0.1:{self.port}/{self.code}"
+        self.at, self.address = (
+            f"127.0.0.1:{self.port}",
+            f"http://127.0.0.1:{self.port}/{self.code}",
+        )
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
@@ -77,7 +94,9 @@ class Class:
 
     def of(self) -> str:
         """What the teacher's page is about."""
-        return re.search('name="of" value="(.*?)"', self.ask("GET", "/teacher", Cookie=f"teacher={self.key}")[1])[1]
+        return re.search(
+            'name="of" value="(.*?)"', self.ask("GET", "/teacher", Cookie=f"teacher={self.key}")[1]
+        )[1]
 
     def state(self) -> dict:
         return json.loads(self.ask("GET", f"/{self.code}/state")[1])

@@ -6,7 +6,9 @@ limit, parts, line = 200_000, 10, "x" * 999
 each = limit
 
 for part in range(parts):
-    handler = logging.handlers.RotatingFileHandler(f"part-{part}.log", maxBytes=each // 2, backupCount=1)
+    handler = logging.handlers.RotatingFileHandler(
+        f"part-{part}.log", maxBytes=each // 2, backupCount=1
+    )
     log = logging.getLogger(f"part-{part}")
     log.addHandler(handler)
     for _ in range(290):

@@ -6,7 +6,9 @@ import sys
 service = "for number in range(4000): print('request', number, 'answered', '.' * 400)"
 keeper = logging.handlers.RotatingFileHandler("output.log", maxBytes=100_000, backupCount=2)
 printed = 0
-with subprocess.Popen([sys.executable, "-c", service], stdout=subprocess.PIPE, text=True) as running:
+with subprocess.Popen(
+    [sys.executable, "-c", service], stdout=subprocess.PIPE, text=True
+) as running:
     for line in running.stdout:
         printed += len(line)
         keeper.emit(logging.makeLogRecord({"msg": line.rstrip()}))

@@ -1,12 +1,15 @@
-"""Collects, as root, what the students of a class have handed in on this machine: python3 collect.py --lesson 02 FOLDER
+"""Collects, as root, what the students of a class have handed in on this machine: python3
+collect.py --lesson 02 FOLDER
 
-For each member of the group zero-copy, the lesson's zips in ~/my_lessons/hand-in go to FOLDER/NAME, each with the time
-at which it last changed, inode(7), which nobody can set. `make grade FROM=FOLDER OUT=GRADES/02` grades them, and
-`python3 collect.py --give-back GRADES/02` puts each student's feedback into ~/my_lessons/feedback/02.html. The home's
-owner says whose a zip is, not its name. What was collected before stays, and is named if it isn't handed in any more.
+For each member of the group zero-copy, the lesson's zips in ~/my_lessons/hand-in go to FOLDER/NAME,
+each with the time at which it last changed, inode(7), which nobody can set. `make grade FROM=FOLDER
+OUT=GRADES/02` grades them, and `python3 collect.py --give-back GRADES/02` puts each student's
+feedback into ~/my_lessons/feedback/02.html. The home's owner says whose a zip is, not its name.
+What was collected before stays, and is named if it isn't handed in any more.
 
-Students may put anything there. So each home is read with its owner's rights alone: nothing that they couldn't read
-themselves can come in by a link. Links, devices, files of others and files that are too large are named and left out.
+Students may put anything there. So each home is read with its owner's rights alone: nothing that
+they couldn't read themselves can come in by a link. Links, devices, files of others and files that
+are too large are named and left out.
 """
 
 import argparse
@@ -31,7 +34,9 @@ NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL  # and nobody else's is opened
 
 
 def handed_in(home: str, owner: int, lesson: str = "") -> Iterator[tuple[str, bytes, int]]:
-    """The name, bytes and time (ns) of each zip in a home, or of those of a lesson. Prints what isn't one."""
+    """The name, bytes and time (ns) of each zip in a home, or of those of a lesson. Prints what
+    isn't one.
+    """
     folder = os.open(home, FOLDER)
     try:
         for part in ("my_lessons", "hand-in"):
@@ -57,25 +62,34 @@ def handed_in(home: str, owner: int, lesson: str = "") -> Iterator[tuple[str, by
 
 
 def own_file(name: str, folder: int, owner: int, largest: int) -> tuple[bytes, int]:
-    """The bytes and time (ns) of a file of the owner's. OSError for anything else, and if it's larger."""
+    """The bytes and time (ns) of a file of the owner's. OSError for anything else, and if it's
+    larger.
+    """
     with open(os.open(name, FILE, dir_fd=folder), "rb") as reader:
         found = os.fstat(reader.fileno())
         if found.st_uid != owner or found.st_nlink > 1 or not stat.S_ISREG(found.st_mode):
             raise OSError(0, "not a file of its own that belongs to the student")
         if len(data := reader.read(largest + 1)) > largest:
-            raise OSError(0, f"larger than {LARGEST >> 20} MiB, or all together than {TOGETHER >> 20} MiB")
+            raise OSError(
+                0, f"larger than {LARGEST >> 20} MiB, or all together than {TOGETHER >> 20} MiB"
+            )
         return data, found.st_ctime_ns
 
 
 @contextmanager
 def rights_of(user: pwd.struct_passwd) -> Iterator[None]:
-    """Those of this user alone. Prints what was refused there, except that a folder doesn't exist."""
+    """Those of this user alone. Prints what was refused there, except that a folder doesn't
+    exist.
+    """
     os.setgroups([])
     os.setegid(user.pw_gid)
     os.seteuid(user.pw_uid)
     try:
         yield
-    except (OSError, RecursionError) as error:  # the other comes of a folder whose rights change meanwhile
+    except (
+        OSError,
+        RecursionError,
+    ) as error:  # the other comes of a folder whose rights change meanwhile
         if not isinstance(error, FileNotFoundError):
             print(f"{user.pw_dir} left out: {error}")
     finally:
@@ -84,7 +98,9 @@ def rights_of(user: pwd.struct_passwd) -> Iterator[None]:
 
 
 def put(folder: Path, name: str, data: bytes) -> Path:
-    """Writes this file whole, or not at all, into a folder where somebody else may make files at the same time."""
+    """Writes this file whole, or not at all, into a folder where somebody else may make files at
+    the same time.
+    """
     folder.mkdir(mode=0o700, exist_ok=True)
     new, at = f".{secrets.token_hex()}", os.open(folder, FOLDER)
     try:
@@ -128,7 +144,9 @@ def members(group: str) -> Iterator[pwd.struct_passwd]:
 
 
 def give_back(user: pwd.struct_passwd, graded: Path) -> int:
-    """Puts the page that `make grade` wrote about this user into the home, and returns how many there are."""
+    """Puts the page that `make grade` wrote about this user into the home, and returns how many
+    there are.
+    """
     pages = list(graded.glob(f"feedback/*-{sha256(user.pw_name.encode()).hexdigest()[:8]}.html"))
     for data in [page.read_bytes() for page in pages]:
         with rights_of(user):
@@ -137,8 +155,14 @@ def give_back(user: pwd.struct_passwd, graded: Path) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="for what is collected; or with --give-back, what `make grade` wrote")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "folder",
+        type=Path,
+        help="for what is collected; or with --give-back, what `make grade` wrote",
+    )
     parser.add_argument("--give-back", action="store_true", help="put the feedback into the homes")
     parser.add_argument("--lesson", default="", help="only this lesson's, such as 02")
     parser.add_argument("--group", default="zero-copy", help="whose homes")
@@ -146,7 +170,9 @@ if __name__ == "__main__":
     if os.geteuid() != 0:
         sys.exit("Only root may look into all homes: sudo python3 collect.py FOLDER")
     os.umask(0o077)
-    sys.stdout.reconfigure(errors="backslashreplace")  # a name may have letters that the terminal lacks
+    sys.stdout.reconfigure(
+        errors="backslashreplace"
+    )  # a name may have letters that the terminal lacks
     chosen.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = chosen.folder.resolve()
     for member in members(chosen.group):

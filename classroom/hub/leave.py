@@ -1,8 +1,9 @@
 """Ends all that a student has on this machine, as root: python3 leave.py NAME
 
-First the log-in, so that nothing new begins; then the hub's server, tokens and user; jobs, processes, sockets, shared
-memory and files; last the account with its home. Then it looks whether anything is left. Only members of the group
-zero-copy can be made to leave. What you have collected and graded lies elsewhere: `make forget` deletes that.
+First the log-in, so that nothing new begins; then the hub's server, tokens and user; jobs,
+processes, sockets, shared memory and files; last the account with its home. Then it looks whether
+anything is left. Only members of the group zero-copy can be made to leave. What you have collected
+and graded lies elsewhere: `make forget` deletes that.
 """
 
 import argparse
@@ -24,9 +25,25 @@ from urllib.request import Request, urlopen
 
 TOKEN = Path(__file__).resolve().parent / "leave-token"  # of the hub, to which this is a service
 NO_DISKS = {  # kinds of file systems in which the kernel shows something
-    "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "efivarfs", "fusectl", "nsfs",
-    "proc", "pstore", "rpc_pipefs", "securityfs", "selinuxfs", "sysfs", "tracefs",
-}  # fmt: skip
+    "autofs",
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "debugfs",
+    "devpts",
+    "efivarfs",
+    "fusectl",
+    "nsfs",
+    "proc",
+    "pstore",
+    "rpc_pipefs",
+    "securityfs",
+    "selinuxfs",
+    "sysfs",
+    "tracefs",
+}
 QUEUES = Path("/dev/mqueue")
 NOBODY = 2**32 - 3  # a user's number that no user has
 KEYCTL = {"x86_64": 250, "aarch64": 219}  # the number of the system call
@@ -50,35 +67,46 @@ def processes(uid: int) -> list[int]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended
-            rows = dict(row.split(":\t", 1) for row in (process / "status").read_text().splitlines() if ":\t" in row)
+            rows = dict(
+                row.split(":\t", 1)
+                for row in (process / "status").read_text().splitlines()
+                if ":\t" in row
+            )
             if str(uid) in rows["Uid"].split() and not rows["State"].startswith("Z"):
                 found.append(int(process.name))
     return found
 
 
 def files(uid: int, *what: str) -> list[str]:
-    """A user's files: also a program in another's home, which could have the rights of the next user of that number.
-    With "-delete", it deletes them."""
+    """A user's files: also a program in another's home, which could have the rights of the next
+    user of that number. With "-delete", it deletes them.
+    """
     mounts = [row.split(b" ") for row in Path("/proc/self/mounts").read_bytes().splitlines()]
     escaped = [at for _, at, kind, *_ in mounts if kind.decode() not in NO_DISKS]
     disks = [at.decode("unicode_escape").encode("latin-1") for at in escaped]  # "\040" is a space
     command = ["find", *disks, "-xdev", "-depth", "-uid", str(uid), "-print", *what]
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True, errors="replace").stdout.splitlines()
+    return subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, errors="replace"
+    ).stdout.splitlines()
 
 
 def shared_memory(uid: int) -> list[tuple[str, str]]:
     """The arguments of ipcrm for each object of System V that is a user's."""
     found = []
     for kind, option in (("shm", "-m"), ("sem", "-s"), ("msg", "-q")):
-        head, *rows = (line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines())
+        head, *rows = (
+            line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines()
+        )
         owners = [head.index("uid"), head.index("cuid")]
         found += [(option, row[1]) for row in rows if str(uid) in [row[n] for n in owners]]
     return found
 
 
 def kill_all(uid: int) -> None:
-    """Ends all processes of a user at once: a look at /proc doesn't find those that fork all the time. They can neither
-    stop nor trace the process that does it, whose real number isn't theirs, kill(2)."""
+    """Ends all processes of a user at once: a look at /proc doesn't find those that fork all the
+    time. They can neither stop nor trace the process that does it, whose real number isn't theirs,
+    kill(2).
+    """
     if pid := os.fork():
         os.waitpid(pid, 0)
         return
@@ -113,9 +141,13 @@ def left(user: pwd.struct_passwd, hub: str) -> Iterator[str]:
 
 def leave(user: pwd.struct_passwd, hub: str) -> None:
     name, uid = user.pw_name, user.pw_uid
-    subprocess.run(["usermod", "--lock", "--expiredate", "1", name], check=True)  # no password, no job of cron's
+    subprocess.run(
+        ["usermod", "--lock", "--expiredate", "1", name], check=True
+    )  # no password, no job of cron's
     until = time.monotonic() + WAIT_S
-    while asked(hub, "DELETE", name) != 404 and time.monotonic() < until:  # it ends the server first
+    while (
+        asked(hub, "DELETE", name) != 404 and time.monotonic() < until
+    ):  # it ends the server first
         time.sleep(1)
     alive = True
     while alive and time.monotonic() < until:
@@ -128,14 +160,20 @@ def leave(user: pwd.struct_passwd, hub: str) -> None:
     files(uid, "-delete")
     for one in shared_memory(uid):
         subprocess.run(["ipcrm", *one])
-    subprocess.run(["userdel", "--remove", name], stderr=subprocess.DEVNULL)  # what it can't do is seen below
+    subprocess.run(
+        ["userdel", "--remove", name], stderr=subprocess.DEVNULL
+    )  # what it can't do is seen below
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("name")
     parser.add_argument("--group", default="zero-copy", help="which the student is in")
-    parser.add_argument("--hub", default="http://127.0.0.1:881", help="where the hub itself listens")
+    parser.add_argument(
+        "--hub", default="http://127.0.0.1:881", help="where the hub itself listens"
+    )
     chosen = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("Only root may end an account: sudo python3 leave.py NAME")
@@ -147,14 +185,21 @@ if __name__ == "__main__":
     if chosen.group not in [group.gr_name for group in grp.getgrall() if group.gr_gid in numbers]:
         sys.exit(f"{chosen.name} isn't in the group {chosen.group}. Is that the right name?")
     if not TOKEN.exists():
-        sys.exit(f"There is no {TOKEN}. Run the leave.py that `install` has put beside its token, in the hub's folder.")
+        sys.exit(
+            f"There is no {TOKEN}. Run the leave.py that `install` has put beside its token, in "
+            "the hub's folder."
+        )
     try:
         asked(chosen.hub, "GET", chosen.name)
     except URLError as error:
         sys.exit(
-            f"The hub doesn't answer at {chosen.hub} ({error.reason}). Start it first: it has to forget its tokens."
+            f"The hub doesn't answer at {chosen.hub} ({error.reason}). Start it first: it has to "
+            "forget its tokens."
         )
     leave(user, chosen.hub)
     if rest := list(left(user, chosen.hub)):
         sys.exit("\n".join([f"Not all of {chosen.name} is gone. There is still:", *rest]))
-    print(f"{chosen.name} has left: no account, home, process, token or file of theirs is on this machine.")
+    print(
+        f"{chosen.name} has left: no account, home, process, token or file of theirs is on this "
+        "machine."
+    )

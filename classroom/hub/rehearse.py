@@ -1,10 +1,11 @@
 """A class on this machine, rehearsed, as root: `make rehearse STUDENTS=20`.
 
-It installs the hub in a folder of its own beside the real one, with TLS and a name for each student, makes Unix users,
-and lets them all do at once what students do, through the hub's own pages: log in, start a server, vote on the class's
-wall, run lessons, check an exercise, hand in. Then one of them tries what's in tries.toml, what was handed in is
-collected and graded, and all leave. What a killed rehearsal left goes at the next start. The exit code says whether all
-claims, verdicts and tries came out as they must.
+It installs the hub in a folder of its own beside the real one, with TLS and a name for each
+student, makes Unix users, and lets them all do at once what students do, through the hub's own
+pages: log in, start a server, vote on the class's wall, run lessons, check an exercise, hand in.
+Then one of them tries what's in tries.toml, what was handed in is collected and graded, and all
+leave. What a killed rehearsal left goes at the next start. The exit code says whether all claims,
+verdicts and tries came out as they must.
 """
 
 import argparse
@@ -53,7 +54,11 @@ GROUP = "zero-copy-rehearsal"
 DOMAIN = "hub.zero-copy.test"  # a name that nobody has
 HOSTS = Path("/etc/hosts")
 HOMES = Path("/home/students.rehearsal.zero-copy.test")
-NAMES = ("rehearsal", "Rehearsal.Ümit", "rehearsal-with-thirty-two-letter")  # of users, which end with a number
+NAMES = (
+    "rehearsal",
+    "Rehearsal.Ümit",
+    "rehearsal-with-thirty-two-letter",
+)  # of users, which end with a number
 LESSONS = ("01", "02", "06")
 ASKED = exercise("02.chunks")
 WRONG = next(answer for answer in ASKED.wrong if answer.name == "tail_forgotten")
@@ -68,17 +73,39 @@ while "on the wall" not in guess.status and time.monotonic() < until:
 print(guess.status)
 """
 TRIES = tomllib.loads((HERE / "tries.toml").read_text(encoding="utf-8"))
-REFUSED = ("PermissionError", "HTTPError", "CalledProcessError", "FileNotFoundError", "MemoryError", "BlockingIOError")
-NEW_USER = ("useradd", "--badname", "--create-home", "--base-dir", HOMES, "--key", "HOME_MODE=0700", "--groups", GROUP)
-OWNER = pwd.getpwuid(ROOT.stat().st_uid)  # whose the clone is: that user makes the edition, and grades
+REFUSED = (
+    "PermissionError",
+    "HTTPError",
+    "CalledProcessError",
+    "FileNotFoundError",
+    "MemoryError",
+    "BlockingIOError",
+)
+NEW_USER = (
+    "useradd",
+    "--badname",
+    "--create-home",
+    "--base-dir",
+    HOMES,
+    "--key",
+    "HOME_MODE=0700",
+    "--groups",
+    GROUP,
+)
+OWNER = pwd.getpwuid(
+    ROOT.stat().st_uid
+)  # whose the clone is: that user makes the edition, and grades
 
 AS_OWNER = {
-    "user": OWNER.pw_uid, "group": OWNER.pw_gid, "extra_groups": [], "cwd": ROOT,
+    "user": OWNER.pw_uid,
+    "group": OWNER.pw_gid,
+    "extra_groups": [],
+    "cwd": ROOT,
     "env": os.environ | {"HOME": OWNER.pw_dir, "USER": OWNER.pw_name, "LOGNAME": OWNER.pw_name},
-}  # fmt: skip
+}
 
 
-# --- the machine: users, and the hub ---------------------------------------------------------------------------
+# --- the machine: users, and the hub --------------------------------------------------------------
 def clear() -> None:
     """Ends all processes of a rehearsal, and removes its users with what they wrote."""
     for process in psutil.process_iter(["cmdline"]):
@@ -93,7 +120,9 @@ def clear() -> None:
         subprocess.run(["userdel", "--remove", "--force", name], check=True, capture_output=True)
     subprocess.run(["groupdel", GROUP], check=True)
     Path("/tmp/zero-copy-rehearsal").unlink(missing_ok=True)
-    HOSTS.write_text("".join(line for line in HOSTS.read_text().splitlines(True) if DOMAIN not in line))
+    HOSTS.write_text(
+        "".join(line for line in HOSTS.read_text().splitlines(True) if DOMAIN not in line)
+    )
 
 
 @contextmanager
@@ -103,7 +132,9 @@ def users(count: int) -> Iterator[dict[pwd.struct_passwd, str]]:
     try:
         subprocess.run(["groupadd", GROUP], check=True)
         HOMES.mkdir(mode=0o755, exist_ok=True)
-        made = {f"{NAMES[n % len(NAMES)][:30]}{n:02}": secrets.token_urlsafe() for n in range(count)}
+        made = {
+            f"{NAMES[n % len(NAMES)][:30]}{n:02}": secrets.token_urlsafe() for n in range(count)
+        }
         for name in made:
             subprocess.run([*NEW_USER, name], check=True)
         lines = "".join(f"{name}:{password}\n" for name, password in made.items())
@@ -124,13 +155,21 @@ def as_owner(*command: str | Path) -> str:
 
 
 def installed(taken_by: pwd.struct_passwd) -> list[str]:
-    """Installs the hub, where this student has taken what a program of root's might look for in /tmp. Returns what root
-    has left there."""
+    """Installs the hub, where this student has taken what a program of root's might look for in
+    /tmp. Returns what root has left there.
+    """
     as_owner("make", "class")
-    command = [HERE / "install", BUILD / "class/zero-copy-measured.zip", f"https://{DOMAIN}:{free_port()}", INSTALLED]
+    command = [
+        HERE / "install",
+        BUILD / "class/zero-copy-measured.zip",
+        f"https://{DOMAIN}:{free_port()}",
+        INSTALLED,
+    ]
     beforehand = TRIES["beforehand"]["script"].format(uid=taken_by.pw_uid)
     unshared = ["unshare", "--mount", "bash", "-euc", beforehand, "bash", *command]
-    return subprocess.run(unshared, check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()
+    return subprocess.run(
+        unshared, check=True, text=True, stdout=subprocess.PIPE
+    ).stdout.splitlines()
 
 
 def certified() -> None:
@@ -138,7 +177,18 @@ def certified() -> None:
     CERTIFICATE.parent.mkdir(exist_ok=True)
     names = f"subjectAltName=DNS:{DOMAIN},DNS:*.{DOMAIN}"
     key = ["-newkey", "rsa:2048", "-noenc", "-keyout", CERTIFICATE.with_name("key.pem")]
-    made = ["openssl", "req", "-x509", *key, "-subj", "/CN=rehearsal", "-addext", names, "-out", CERTIFICATE]
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        *key,
+        "-subj",
+        "/CN=rehearsal",
+        "-addext",
+        names,
+        "-out",
+        CERTIFICATE,
+    ]
     subprocess.run(made, check=True, capture_output=True)
 
 
@@ -166,7 +216,9 @@ def running(command: Sequence[str | Path], log: Path, **more: Any) -> Iterator[N
 
 @contextmanager
 def hub() -> Iterator[dict[str, str]]:
-    """The installed hub behind nginx, on ports of its own: its address, its proxy's, and where itself listens."""
+    """The installed hub behind nginx, on ports of its own: its address, its proxy's, and where
+    itself listens.
+    """
     at = {name: f"http://127.0.0.1:{free_port()}" for name in ("outer", "PROXY", "inner")}
     at["HUB"] = (INSTALLED / "address").read_text().strip()
     (INSTALLED / "hub/rehearsal.py").write_text(f"""load_subconfig("jupyterhub_config.py")
@@ -176,9 +228,14 @@ c.LocalAuthenticator.allowed_groups = {{{GROUP!r}}}
 c.Spawner.environment["SSL_CERT_FILE"] = {str(CERTIFICATE)!r}
 """)
     site = (
-        (HERE / "nginx.conf").read_text().replace("hub.example.org", DOMAIN).replace("/srv/zero-copy", str(INSTALLED))
+        (HERE / "nginx.conf")
+        .read_text()
+        .replace("hub.example.org", DOMAIN)
+        .replace("/srv/zero-copy", str(INSTALLED))
     )
-    site = re.sub(r"listen 80;", f"listen 127.0.0.1:{free_port()};", site).replace("http://127.0.0.1:880", at["outer"])
+    site = re.sub(r"listen 80;", f"listen 127.0.0.1:{free_port()};", site).replace(
+        "http://127.0.0.1:880", at["outer"]
+    )
     site = site.replace("listen 443 ssl", f"listen {at['HUB'].rpartition(':')[2]} ssl")
     (INSTALLED / "hub/nginx.conf").write_text(f"""daemon off;
 pid {INSTALLED}/hub/nginx.pid;
@@ -208,13 +265,21 @@ def wall(at: dict[str, str]) -> Iterator[None]:
     os.chown(INSTALLED / "wall", OWNER.pw_uid, OWNER.pw_gid)  # who is a teacher, here
     at["wall"] = f"{(INSTALLED / 'class').read_text().strip()}/state"
     options = (INSTALLED / "wall-arguments").read_text().split()
-    command = [sys.executable, "-B", "-m", "helpers.classroom.wall", *options, "--out", out := BUILD / "rehearsal"]
+    command = [
+        sys.executable,
+        "-B",
+        "-m",
+        "helpers.classroom.wall",
+        *options,
+        "--out",
+        out := BUILD / "rehearsal",
+    ]
     with running(command, Path(os.devnull), **AS_OWNER):
         yield
     shutil.rmtree(out, ignore_errors=True)
 
 
-# --- a student --------------------------------------------------------------------------------------------------
+# --- a student ------------------------------------------------------------------------------------
 @dataclass(eq=False)
 class Student:
     user: pwd.struct_passwd
@@ -228,7 +293,9 @@ class Student:
     def __post_init__(self) -> None:
         self.name, self.deserves = self.user.pw_name, "right" if self.right else "not yet"
         trusting = ssl.create_default_context(cafile=CERTIFICATE)
-        self.web = httpx.AsyncClient(base_url=self.hub, follow_redirects=True, timeout=300, verify=trusting)
+        self.web = httpx.AsyncClient(
+            base_url=self.hub, follow_redirects=True, timeout=300, verify=trusting
+        )
 
     async def log_in(self) -> None:
         """As a browser does: the form, then the page on which one waits for the server."""
@@ -264,17 +331,31 @@ class Student:
 
     async def api(self, method: str, at: str, content: Any = None) -> Any:
         url = f"{self.server}api/{at}"
-        answer = await self.web.request(method, url, json=content, headers={"X-XSRFToken": self.xsrf(url)})
+        answer = await self.web.request(
+            method, url, json=content, headers={"X-XSRFToken": self.xsrf(url)}
+        )
         answer.raise_for_status()
         return answer.json() if answer.content else None
 
     async def opened(self, notebook: str) -> None:
-        wanted = {"path": notebook, "name": notebook, "type": "notebook", "kernel": {"name": "python3"}}
+        wanted = {
+            "path": notebook,
+            "name": notebook,
+            "type": "notebook",
+            "kernel": {"name": "python3"},
+        }
         self.session = await self.api("POST", "sessions", wanted)
         url = f"{self.server}api/kernels/{self.session['kernel']['id']}/channels"
-        headers = {"Cookie": self.cookies(url), "X-XSRFToken": self.xsrf(url), "Origin": url[: url.index("/user/")]}
+        headers = {
+            "Cookie": self.cookies(url),
+            "X-XSRFToken": self.xsrf(url),
+            "Origin": url[: url.index("/user/")],
+        }
         address = HTTPRequest(
-            f"ws{url.removeprefix('http')}", headers=headers, ca_certs=str(CERTIFICATE), connect_timeout=300
+            f"ws{url.removeprefix('http')}",
+            headers=headers,
+            ca_certs=str(CERTIFICATE),
+            connect_timeout=300,
         )
         self.socket = await websocket_connect(address, max_message_size=200 * MiB)
 
@@ -284,10 +365,28 @@ class Student:
 
     async def run(self, code: str) -> tuple[str, str]:
         """What a cell showed, as one text, and its error."""
-        header = {"msg_id": secrets.token_hex(), "msg_type": "execute_request", "session": "rehearsal",
-                  "username": self.name, "version": "5.3", "date": ""}  # fmt: skip
-        content = {"code": code, "silent": False, "store_history": True, "allow_stdin": False, "stop_on_error": False}
-        message = {"channel": "shell", "header": header, "parent_header": {}, "metadata": {}, "content": content}
+        header = {
+            "msg_id": secrets.token_hex(),
+            "msg_type": "execute_request",
+            "session": "rehearsal",
+            "username": self.name,
+            "version": "5.3",
+            "date": "",
+        }
+        content = {
+            "code": code,
+            "silent": False,
+            "store_history": True,
+            "allow_stdin": False,
+            "stop_on_error": False,
+        }
+        message = {
+            "channel": "shell",
+            "header": header,
+            "parent_header": {},
+            "metadata": {},
+            "content": content,
+        }
         await self.socket.write_message(json.dumps(message))
         shown, error = "", ""
         while (text := await self.socket.read_message()) is not None:
@@ -311,7 +410,9 @@ class Student:
             if f'exercise("{ASKED.key}").check(' in cell["source"]:
                 answer = ASKED.solution_source if self.right else WRONG.body
                 cell["source"] = f'{answer}\n\n\nexercise("{ASKED.key}").check({ASKED.name})'
-        await self.api("PUT", f"contents/{path}", {"type": "notebook", "format": "json", "content": notebook})
+        await self.api(
+            "PUT", f"contents/{path}", {"type": "notebook", "format": "json", "content": notebook}
+        )
         began = time.monotonic()
         await self.opened(path)
         if number == ASKED.key[:2]:
@@ -328,19 +429,25 @@ class Student:
         self.wrong += differing
         self.seconds[number] = time.monotonic() - began
         if number == ASKED.key[:2]:
-            _, error = await self.run(f'from helpers.teach import hand_in\nprint(hand_in("{number}"))')
+            _, error = await self.run(
+                f'from helpers.teach import hand_in\nprint(hand_in("{number}"))'
+            )
             self.wrong += [f"hand_in: {error}"] if error else []
         await self.closed()
 
     async def run_all(self, number: str, notebook: dict[str, Any]) -> tuple[Counter, list[str]]:
-        """Runs the lesson's cells on the kernel. Gives its claims by verdict, and what was measured for each that came
-        out differently: on a machine that a class keeps busy one may, so such a lesson runs again."""
+        """Runs the lesson's cells on the kernel. Gives its claims by verdict, and what was measured
+        for each that came out differently: on a machine that a class keeps busy one may, so such a
+        lesson runs again.
+        """
         claims, differing = Counter(), []
         for cell in notebook["cells"]:
             if cell["cell_type"] != "code":
                 continue
             shown, error = await self.run(cell["source"])
-            for verdict, told in re.findall(r'class="zc-claim" data-verdict="([^"]+)">(.*?)</dl>', shown, re.DOTALL):
+            for verdict, told in re.findall(
+                r'class="zc-claim" data-verdict="([^"]+)">(.*?)</dl>', shown, re.DOTALL
+            ):
                 claims[verdict] += 1
                 if verdict == "differs":
                     differing.append(f"{number}: {' '.join(re.sub('<[^>]+>', ' ', told).split())}")
@@ -353,15 +460,20 @@ class Student:
         return claims, differing
 
     async def takes_port(self, other: "Student") -> str:
-        """Listens at all ports of servers but three, and at those as soon as the other's server starts. Returns what
-        the other sees of it: "" if it's nothing."""
+        """Listens at all ports of servers but three, and at those as soon as the other's server
+        starts. Returns what the other sees of it: "" if it's nothing.
+        """
         await self.opened("00_start_here.ipynb")
         hub = f"{self.hub}/hub/api/users/{quote(other.name)}/server"
         headers = {"X-XSRFToken": other.xsrf(hub)}
         (await other.web.delete(hub, headers=headers)).raise_for_status()
-        _, error = await self.run(f"{TRIES['before']}OTHER = pwd.getpwnam({other.name!r})\n{TRIES['port']['before']}")
+        _, error = await self.run(
+            f"{TRIES['before']}OTHER = pwd.getpwnam({other.name!r})\n{TRIES['port']['before']}"
+        )
         assert not error, error
-        answer, (_, error) = await asyncio.gather(other.web.get("/hub/spawn"), self.run(TRIES["port"]["code"]))
+        answer, (_, error) = await asyncio.gather(
+            other.web.get("/hub/spawn"), self.run(TRIES["port"]["code"])
+        )
         shown = await other.web.get("/hub/user-redirect/lab")
         assert not error, error
         await self.run(TRIES["port"]["after"])
@@ -375,12 +487,16 @@ class Student:
         """What each try got: "" if it was refused."""
         await self.opened("00_start_here.ipynb")
         constants = "".join(f"{name} = {value!r}\n" for name, value in about.items())
-        _, error = await self.run(f"{TRIES['before']}{constants}OTHER = pwd.getpwnam({other.pw_name!r})")
+        _, error = await self.run(
+            f"{TRIES['before']}{constants}OTHER = pwd.getpwnam({other.pw_name!r})"
+        )
         assert not error, error
         found = {}
         for name, one in TRIES["try"].items():
             shown, error = await self.run(one["code"])
-            found[name] = shown.partition("got:")[2].strip() or (error if not error.startswith(REFUSED) else "")
+            found[name] = shown.partition("got:")[2].strip() or (
+                error if not error.startswith(REFUSED) else ""
+            )
         self.socket.close()
         return found
 
@@ -389,13 +505,15 @@ class Student:
         await self.opened("00_start_here.ipynb")
         _, error = await self.run(TRIES["before"] + TRIES["traces"]["code"])
         url = f"{self.hub}/hub/api/users/{quote(self.name)}/tokens"
-        answer = await self.web.post(url, headers={"X-XSRFToken": self.xsrf(url)}, json={"note": "for later"})
+        answer = await self.web.post(
+            url, headers={"X-XSRFToken": self.xsrf(url)}, json={"note": "for later"}
+        )
         self.token = answer.json().get("token", "")
         self.socket.close()
         return {"traces": error}
 
 
-# --- what it costs, and how it ends -----------------------------------------------------------------------------
+# --- what it costs, and how it ends ---------------------------------------------------------------
 class Memory(threading.Thread):
     """PSS of each of these users, in bytes, once a second: `rows` of seconds and {uid: bytes}."""
 
@@ -441,7 +559,9 @@ async def class_of(students: list[Student], at: dict[str, str], memory: Memory) 
     """All that the students do, each phase together. Returns what the first one's tries got."""
     await together(memory, "log in", {student: student.log_in() for student in students})
     for number in LESSONS:
-        await together(memory, f"lesson {number}", {student: student.lesson(number) for student in students})
+        await together(
+            memory, f"lesson {number}", {student: student.lesson(number) for student in students}
+        )
     voters = (await students[0].web.get(at["wall"])).json()["joined"]
     if voters != len(students):
         students[0].wrong.append(f"the wall has {voters} voters, not {len(students)}")
@@ -469,7 +589,10 @@ async def logged_in_by_a_page(first: Student) -> str:
 
 async def slowed(first: Student, other: Student) -> str:
     """Twenty wrong passwords at once for one name must not hold up another's log-in."""
-    tries = [asyncio.create_task(Student(first.user, "", first.hub, True).form("wrong")) for _ in range(20)]
+    tries = [
+        asyncio.create_task(Student(first.user, "", first.hub, True).form("wrong"))
+        for _ in range(20)
+    ]
     await asyncio.sleep(1)
     began = time.monotonic()
     await Student(other.user, "", other.hub, True).form(other.password)
@@ -480,7 +603,9 @@ async def slowed(first: Student, other: Student) -> str:
 
 
 def graded(students: list[Student], report: Path) -> None:
-    """Collects, grades and gives back, and adds to each student's `wrong` what didn't come out as it must."""
+    """Collects, grades and gives back, and adds to each student's `wrong` what didn't come out as
+    it must.
+    """
     collected, grades = report / "collected", report / "grades"
     collect = [sys.executable, INSTALLED / "hub/collect.py", "--group", GROUP]
     subprocess.run([*collect, "--lesson", "02", collected], check=True)
@@ -492,7 +617,11 @@ def graded(students: list[Student], report: Path) -> None:
         os.chown(path, OWNER.pw_uid, OWNER.pw_gid)
     as_owner(sys.executable, "-B", "-m", "helpers.classroom.grade", collected, "--out", grades)
     with (grades / "gradebook.csv").open(encoding="utf-8-sig") as file:
-        outcomes = {row["student"]: row["outcome"] for row in csv.DictReader(file) if row["exercise"] == ASKED.key}
+        outcomes = {
+            row["student"]: row["outcome"]
+            for row in csv.DictReader(file)
+            if row["exercise"] == ASKED.key
+        }
     subprocess.run([*collect, "--give-back", grades], check=True)
     for student in students:
         if (graded := outcomes.get(student.name)) != student.deserves:
@@ -503,7 +632,15 @@ def graded(students: list[Student], report: Path) -> None:
 
 def has_left(student: Student, at: dict[str, str]) -> None:
     """Makes a student leave, who has left behind all that one can."""
-    leave = [sys.executable, INSTALLED / "hub/leave.py", student.name, "--group", GROUP, "--hub", at["inner"]]
+    leave = [
+        sys.executable,
+        INSTALLED / "hub/leave.py",
+        student.name,
+        "--group",
+        GROUP,
+        "--hub",
+        at["inner"],
+    ]
     done = subprocess.run(leave, text=True, capture_output=True)
     if done.returncode:
         student.wrong.append(f"leave: {done.stdout}{done.stderr}")
@@ -520,17 +657,25 @@ def told(students: list[Student], got: dict[str, str], memory: Memory) -> dict[s
     """What the rehearsal found."""
     limits = {name: one["limit"] for name, one in TRIES["try"].items() if "limit" in one}
     seconds = {
-        name: spread([student.seconds.get(name, math.nan) for student in students]) for name in students[0].seconds
+        name: spread([student.seconds.get(name, math.nan) for student in students])
+        for name in students[0].seconds
     }
     rows = memory.until("tries")
     return {
-        "machine": f"{os.cpu_count()} cores, {psutil.virtual_memory().total / GiB:.0f} GiB, Linux {os.uname().release}",
+        "machine": (
+            f"{os.cpu_count()} cores, {psutil.virtual_memory().total / GiB:.0f} GiB, Linux "
+            f"{os.uname().release}"
+        ),
         "students": len(students),
         "seconds": seconds,
-        "MiB of a student, at the peak": spread([max(row[uid] for row in rows) / MiB for uid in memory.uids]),
+        "MiB of a student, at the peak": spread(
+            [max(row[uid] for row in rows) / MiB for uid in memory.uids]
+        ),
         "MiB of all at once, at the peak": round(max(sum(row.values()) for row in rows) / MiB),
         "MiB of a student, idle": spread([taken / MiB for taken in rows[-1].values()]),
-        "MiB on the disk of a student": spread([used(Path(student.user.pw_dir)) / MiB for student in students]),
+        "MiB on the disk of a student": spread(
+            [used(Path(student.user.pw_dir)) / MiB for student in students]
+        ),
         "claims": dict(sum((student.claims for student in students), Counter())),
         "wrong": {student.name: student.wrong for student in students if student.wrong},
         "contained": [name for name in got if not got[name]],
@@ -548,9 +693,20 @@ def drawn(memory: Memory, path: Path) -> None:
     phases = [*memory.phases.items()]
     for (name, at), (_, end) in itertools.pairwise(phases):
         axes.axvline(at, color="0.4", lw=0.5, ls=":")
-        axes.annotate(name, ((at + end) / 2, 1.02), xycoords=("data", "axes fraction"), ha="center", fontsize=8)
+        axes.annotate(
+            name,
+            ((at + end) / 2, 1.02),
+            xycoords=("data", "axes fraction"),
+            ha="center",
+            fontsize=8,
+        )
     top = max(sum(row.values()) for row in memory.until("tries")) / GiB
-    axes.set(xlabel="seconds", ylabel="PSS of all students, GiB", xlim=(0, phases[-1][1]), ylim=(0, 1.05 * top))
+    axes.set(
+        xlabel="seconds",
+        ylabel="PSS of all students, GiB",
+        xlim=(0, phases[-1][1]),
+        ylim=(0, 1.05 * top),
+    )
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=110)
 
@@ -560,7 +716,10 @@ def main() -> None:
     parser.add_argument("students", type=int, nargs="?", default=3)
     count = parser.parse_args().students
     if os.geteuid() or not OWNER.pw_uid or not 2 <= count <= 99:
-        sys.exit("As root, in a clone that isn't root's, and with 2 to 99 students: sudo make rehearse STUDENTS=20")
+        sys.exit(
+            "As root, in a clone that isn't root's, and with 2 to 99 students: sudo make rehearse "
+            "STUDENTS=20"
+        )
     if missing := [name for name in ("bwrap", "nginx", "openssl") if not shutil.which(name)]:
         sys.exit(f"Missing: {', '.join(missing)}. On Debian: apt install bubblewrap nginx openssl")
     report = INSTALLED / "report"
@@ -571,7 +730,10 @@ def main() -> None:
         shutil.rmtree(report, ignore_errors=True)
         report.mkdir(parents=True)
         with hub() as at, wall(at):
-            students = [Student(*who, at["HUB"], right=number % 3 > 0) for number, who in enumerate(found.items())]
+            students = [
+                Student(*who, at["HUB"], right=number % 3 > 0)
+                for number, who in enumerate(found.items())
+            ]
             (memory := Memory([user.pw_uid for user in found])).start()
             got = {"find-a-name-of-root-s-in-tmp": ", ".join(left_in_tmp)}
             try:
@@ -586,7 +748,9 @@ def main() -> None:
     (report / "report.json").write_text(text := json.dumps(outcome, indent=1))
     print(text, f"This, the picture and the grades are in {report}.", sep="\n")
     if wrong := outcome["wrong"] | outcome["not contained"]:
-        sys.exit(f"Not everything came out as it must: {json.dumps(wrong, indent=1, ensure_ascii=False)}")
+        sys.exit(
+            f"Not everything came out as it must: {json.dumps(wrong, indent=1, ensure_ascii=False)}"
+        )
 
 
 if __name__ == "__main__":

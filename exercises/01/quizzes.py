@@ -27,11 +27,18 @@ def page_by_page(path: Path) -> int | None:
             return so_far() - before
 
         page = mmap.PAGESIZE
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+        with (
+            open(path, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping,
+        ):
             middle = len(mapping) // 2
             faults_of(range(0, 8 * page))  # what the loop itself needs is there now
             first = faults_of([middle])
-            return first, faults_of(range(middle, middle + page)), faults_of(range(0, len(mapping), page))
+            return (
+                first,
+                faults_of(range(middle, middle + page)),
+                faults_of(range(0, len(mapping), page)),
+            )
 
     if maps.why_not():
         return None
@@ -48,7 +55,10 @@ def taken(path: Path) -> int | None:
 
         from helpers.measure.pages import page_map
 
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as mapping:
+        with (
+            open(path, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as mapping,
+        ):
             for at in range(0, len(mapping), mmap.PAGESIZE):
                 mapping[at]
             for at in range(0, len(mapping) // 2, mmap.PAGESIZE):
@@ -64,14 +74,17 @@ def taken(path: Path) -> int | None:
     if run.ended != "returned":  # an older kernel
         return None
     (lent, mine), (lent_left, mine_left) = (
-        (found.get(PageState.FILE, 0), sum(found.get(state, 0) for state in MINE)) for found in run.value
+        (found.get(PageState.FILE, 0), sum(found.get(state, 0) for state in MINE))
+        for found in run.value
     )
     return 2 if lent_left < lent / 2 and mine_left == mine else 0
 
 
 @on_a_file
 def twins(path: Path) -> int | None:
-    """0 if RSS, PSS and USS gain the same by a read as by a touched mapping, and anonymous memory tells them apart."""
+    """0 if RSS, PSS and USS gain the same by a read as by a touched mapping, and anonymous memory
+    tells them apart.
+    """
 
     def gain(path, map_it):
         import mmap
@@ -79,7 +92,9 @@ def twins(path: Path) -> int | None:
 
         def rollup():
             with open("/proc/self/smaps_rollup") as file:
-                found = {name: int(n) * 1024 for name, n in re.findall(r"(\w+):\s+(\d+) kB", file.read())}
+                found = {
+                    name: int(n) * 1024 for name, n in re.findall(r"(\w+):\s+(\d+) kB", file.read())
+                }
             unique = found["Private_Clean"] + found["Private_Dirty"]
             return found["Rss"], found["Pss"], unique, found["Anonymous"]
 

@@ -10,14 +10,19 @@ from helpers.units import MiB
 
 @on_a_file
 def counted(path: Path) -> int | None:
-    """1 if the heap counter sees a buffer and not the mapping beside it, whose pages are file-backed."""
+    """1 if the heap counter sees a buffer and not the mapping beside it, whose pages are
+    file-backed.
+    """
 
     def map_and_count(path):
         import mmap
         import time
 
         buffer = bytearray(2**20)
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+        with (
+            open(path, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping,
+        ):
             touched = sum(mapping[at] for at in range(0, len(mapping), 4096))
             time.sleep(0.05)  # so that the last pages are seen from outside
             return touched + len(buffer)
@@ -31,7 +36,9 @@ def counted(path: Path) -> int | None:
 
 @on_a_file
 def hopped(path: Path) -> int | None:
-    """2 if the same reads of 64 KiB make a wait for every chunk only where each of them hops to another thread."""
+    """2 if the same reads of 64 KiB make a wait for every chunk only where each of them hops to
+    another thread.
+    """
 
     def here(path):
         with open(path, "rb", buffering=0) as file:
@@ -57,7 +64,9 @@ def hopped(path: Path) -> int | None:
 
 @on_a_file
 def dirty(path: Path) -> int | None:
-    """3 if a mapped source's pages are clean, and those of a file just written are dirty until they are synced."""
+    """3 if a mapped source's pages are clean, and those of a file just written are dirty until they
+    are synced.
+    """
 
     def kinds(path):
         import mmap
@@ -65,7 +74,10 @@ def dirty(path: Path) -> int | None:
         import re
 
         def written_only(path):
-            with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+            with (
+                open(path, "rb") as file,
+                mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping,
+            ):
                 before = _dirty(re, open)
                 for at in range(0, len(mapping), 4096):
                     mapping[at]
@@ -73,10 +85,17 @@ def dirty(path: Path) -> int | None:
 
         def _dirty(re, open):
             with open("/proc/self/smaps_rollup") as file:
-                return sum(int(n) * 1024 for n in re.findall(r"(?:Private|Shared)_Dirty:\s+(\d+)", file.read()))
+                return sum(
+                    int(n) * 1024
+                    for n in re.findall(r"(?:Private|Shared)_Dirty:\s+(\d+)", file.read())
+                )
 
         target = f"{path}.copy"
-        with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as m, open(target, "wb") as g:
+        with (
+            open(path, "rb") as f,
+            mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as m,
+            open(target, "wb") as g,
+        ):
             g.write(m)
             g.flush()
             source, unsynced = written_only(path), written_only(target)

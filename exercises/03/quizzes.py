@@ -9,7 +9,9 @@ from helpers.teach.judging import on_a_file
 
 @on_a_file
 def ahead(path: Path) -> int | None:
-    """2 if one byte of a cold mapping brings many pages, and next to none once the kernel was advised not to guess."""
+    """2 if one byte of a cold mapping brings many pages, and next to none once the kernel was
+    advised not to guess.
+    """
     brought = []
     for advised in (False, True):
         if not is_cold(path):
@@ -24,18 +26,27 @@ def ahead(path: Path) -> int | None:
 
 @on_a_file
 def entered(path: Path) -> int | None:
-    """1 if a walk through a mapping makes next to no calls, and the process waits for page after page."""
+    """1 if a walk through a mapping makes next to no calls, and the process waits for page after
+    page.
+    """
     if not is_cold(path):
         return None
     run = measure(touch, str(path), range(0, path.stat().st_size, 8 * mmap.PAGESIZE), True)
     if run.io.read_calls is None or not run.faults.major:
         return None
-    return 1 if run.faults.major > 10 * run.io.read_calls and run.switches.voluntary > 10 * run.io.read_calls else 0
+    return (
+        1
+        if run.faults.major > 10 * run.io.read_calls
+        and run.switches.voluntary > 10 * run.io.read_calls
+        else 0
+    )
 
 
 @on_a_file
 def outlived(path: Path) -> int | None:
-    """1 if the second process needs no disk, and the page cache held the file when no process had it."""
+    """1 if the second process needs no disk, and the page cache held the file when no process had
+    it.
+    """
     if not is_cold(path):
         return None
     first, between = measure(read, str(path)), page_cache(path).share

@@ -10,7 +10,9 @@ from helpers.measure import twin
 
 
 def by_position() -> int:
-    """2 if a call through a table goes wherever the word at the method's offset says, in a table without any name."""
+    """2 if a call through a table goes wherever the word at the method's offset says, in a table
+    without any name.
+    """
     affine, scale = vtable.Affine(3.0, 1.0), vtable.Scale(3.0)
     words = [word for _, word in vtable.words_of(vtable.vtable_of(vtable.Affine))]
     nameless = (ctypes.c_size_t * len(words))(*words)
@@ -22,8 +24,9 @@ def by_position() -> int:
 
 
 def mispredicted() -> int:
-    """1 if calls of three types cost more in random order than sorted, and a call through a table next to nothing more
-    than any other call; by the Rust twin, run here or recorded."""
+    """1 if calls of three types cost more in random order than sorted, and a call through a table
+    next to nothing more than any other call; by the Rust twin, run here or recorded.
+    """
     ns = twin("dispatch").figures["ns per call"]
     order = ns["Box<dyn> (shuffled)"] - ns["Box<dyn> (sorted)"]
     table = ns["&dyn"] - ns["static (not inlined)"]
@@ -31,7 +34,9 @@ def mispredicted() -> int:
 
 
 def fastest() -> int:
-    """3 if one dispatch for an array is 10 times as fast as one for each number, by method or by table."""
+    """3 if one dispatch for an array is 10 times as fast as one for each number, by method or by
+    table.
+    """
     backend, xs = dispatch.Negative(), [float(i) for i in range(20_000)]
     array, table = np.array(xs), {dispatch.Negative: dispatch.Negative.infer}
     method, by_table, once = (

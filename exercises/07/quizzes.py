@@ -13,7 +13,9 @@ from helpers.units import MiB
 
 
 def kept_alive() -> int | None:
-    """Which of `head`, `some`, `total` keeps the array alive when its own name is gone; 3 if none does."""
+    """Which of `head`, `some`, `total` keeps the array alive when its own name is gone; 3 if none
+    does.
+    """
     whole = np.arange(4096.0)
     left = {"head": whole[:10], "some": whole[[0, 5]], "total": whole.sum()}
     seen = weakref.ref(whole)
@@ -27,7 +29,9 @@ def kept_alive() -> int | None:
 
 
 def grown() -> int | None:
-    """1 if a lent bytearray can be written but not grown, and one that is not lent moves when it grows."""
+    """1 if a lent bytearray can be written but not grown, and one that is not lent moves when it
+    grows.
+    """
     data = bytearray(100)
     at = np.frombuffer(data, np.uint8).ctypes.data
     view = memoryview(data)

@@ -9,11 +9,14 @@ from pathlib import Path
 from helpers.measure import maps, page_map
 from helpers.teach.judging import on_a_file
 
-ESCAPES = '{"city": "Zürich", "code": "", "note": "two\\nlines", "path": "/tmp/a b"}'  # as the question has it
+# as the question has it
+ESCAPES = '{"city": "Zürich", "code": "", "note": "two\\nlines", "path": "/tmp/a b"}'
 
 
 def own_characters() -> int | None:
-    """1 if a str of ASCII holds the characters within its own block of memory, where a memoryview holds an address."""
+    """1 if a str of ASCII holds the characters within its own block of memory, where a memoryview
+    holds an address.
+    """
     if sys.implementation.name != "cpython":
         return None
     text = b'{"city": "' + 1000 * b"Zurich" + b'"}'
@@ -25,7 +28,9 @@ def own_characters() -> int | None:
 def owned() -> int:
     """The string of ESCAPES that, in UTF-8, is not a piece of its text."""
     values = json.loads(ESCAPES).values()
-    found = [number for number, value in enumerate(values) if value.encode() not in ESCAPES.encode()]
+    found = [
+        number for number, value in enumerate(values) if value.encode() not in ESCAPES.encode()
+    ]
     return found[0] if len(found) == 1 else 0
 
 

@@ -10,7 +10,9 @@ from helpers.teach.judging import on_a_file
 
 @on_a_file
 def elsewhere(path: Path) -> int | None:
-    """1 if a file that one process maps again and again, and another one too, comes to lie at different addresses."""
+    """1 if a file that one process maps again and again, and another one too, comes to lie at
+    different addresses.
+    """
 
     def address(path):
         import mmap
@@ -27,7 +29,9 @@ def elsewhere(path: Path) -> int | None:
 
 @on_a_file
 def where_the_time_went(path: Path) -> int | None:
-    """2 if of open, first pass and second pass nearly all page faults are in the first pass, with a warm cache, too."""
+    """2 if of open, first pass and second pass nearly all page faults are in the first pass, with a
+    warm cache, too.
+    """
 
     def passes(path):
         import mmap
@@ -57,7 +61,9 @@ def where_the_time_went(path: Path) -> int | None:
 
 @on_a_file
 def four_workers(path: Path) -> int | None:
-    """1 if four workers that map the same file and touch all of it have it once in PSS and four times in RSS."""
+    """1 if four workers that map the same file and touch all of it have it once in PSS and four
+    times in RSS.
+    """
 
     def use(path):
         import mmap

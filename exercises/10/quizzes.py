@@ -15,7 +15,9 @@ from helpers.units import KiB, MiB
 
 @on_a_file
 def kept_by(path: Path) -> int | None:
-    """0 if a mapping stays, after `del` in a notebook, where a slice was shown by its cell, and goes where printed."""
+    """0 if a mapping stays, after `del` in a notebook, where a slice was shown by its cell, and
+    goes where printed.
+    """
 
     def goes(path, cell):
         import gc
@@ -31,20 +33,27 @@ def kept_by(path: Path) -> int | None:
             from traitlets.config import Config
 
             shell = InteractiveShell(config=Config(HistoryManager={"enabled": False}))
-            shell.run_cell(f"import numpy as np\nweights = np.memmap({path!r}, np.uint8, 'r')", store_history=True)
+            shell.run_cell(
+                f"import numpy as np\nweights = np.memmap({path!r}, np.uint8, 'r')",
+                store_history=True,
+            )
             gone = weakref.ref(shell.user_ns["weights"]._mmap)
             shell.run_cell(cell, store_history=True)
             shell.run_cell("del weights", store_history=True)
             gc.collect()
             return gone() is None
 
-    shown, printed = (measure(goes, str(path), cell).value for cell in ("weights[:3]", "print(weights[:3])"))
+    shown, printed = (
+        measure(goes, str(path), cell).value for cell in ("weights[:3]", "print(weights[:3])")
+    )
     return 0 if (shown, printed) == (False, True) else None
 
 
 @on_a_file
 def caught(path: Path) -> int | None:
-    """3 if reading past the new end of a mapped file ends the process, `except` or not, and 0 is read before that."""
+    """3 if reading past the new end of a mapped file ends the process, `except` or not, and 0 is
+    read before that.
+    """
 
     def read_in_try(path, at):
         import os

@@ -11,7 +11,9 @@ from helpers.units import KiB
 
 @on_a_file
 def renamed(path: Path) -> int | None:
-    """2 if a mapping shows what is written over the file, and what it was when another file has taken the name."""
+    """2 if a mapping shows what is written over the file, and what it was when another file has
+    taken the name.
+    """
     if os.name != "posix":  # Windows doesn't let a mapped file be replaced
         return None
 
@@ -31,7 +33,9 @@ def renamed(path: Path) -> int | None:
 
 @on_a_file
 def asked(path: Path) -> int | None:
-    """1 if another process, asked right after a rename, sees the new file, with nothing sent and nothing waited for."""
+    """1 if another process, asked right after a rename, sees the new file, with nothing sent and
+    nothing waited for.
+    """
     if os.name != "posix":
         return None
 
@@ -51,7 +55,9 @@ def asked(path: Path) -> int | None:
 
 @on_a_file
 def kept(path: Path) -> int | None:
-    """0 if a process that keeps ten old versions mapped has ten files without a name, and hardly more of its own."""
+    """0 if a process that keeps ten old versions mapped has ten files without a name, and hardly
+    more of its own.
+    """
     if maps.why_not() or not kinds_are_told_apart():
         return None
 

@@ -1,6 +1,8 @@
-"""Reads cases/: a folder for each case, with its text, broken.py and cured.py. cases/form.md describes the form.
+"""Reads cases/: a folder for each case, with its text, broken.py and cured.py. cases/form.md
+describes the form.
 
-A file that breaks it raises Malformed, which names the file, the line and what would be right."""
+A file that breaks it raises Malformed, which names the file, the line and what would be right.
+"""
 
 import ast
 import re
@@ -18,7 +20,11 @@ from ..teach.exercise_files import python, read_text, refuse
 CASES = ROOT / "cases"
 SECTIONS = ("Symptom", "Look", "Cause", "Cure", "Not this")
 MOST_LINES = 25
-NEEDED: dict[str, type] = {"title": str, "see": list, "reports": dict}  # the types of the keys that every case has
+NEEDED: dict[str, type] = {
+    "title": str,
+    "see": list,
+    "reports": dict,
+}  # the types of the keys that every case has
 LISTS = ("says", "libraries", "systems", "lessons", "asserts")
 FRONT = NEEDED | dict.fromkeys(LISTS, list) | {"timeout": int, "not_run": str}
 SYSTEMS = ("linux", "macos", "windows")
@@ -26,9 +32,10 @@ SYSTEMS = ("linux", "macos", "windows")
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One case. `sections`: Markdown by its heading. `asserts`: expressions that hold for the two programs, and don't
-    with the two exchanged. `reports`: what each address is cited for. `not_run`: why it has no programs; "" if it
-    has."""
+    """One case. `sections`: Markdown by its heading. `asserts`: expressions that hold for the two
+    programs, and don't with the two exchanged. `reports`: what each address is cited for.
+    `not_run`: why it has no programs; "" if it has.
+    """
 
     folder: Path
     title: str
@@ -55,12 +62,18 @@ class Case:
     @property
     def change(self) -> str:
         """broken.py, with what cured.py does otherwise, as a difference."""
-        broken, cured = (path.read_text(encoding="utf-8").splitlines() for path in self.programs.values())
+        broken, cured = (
+            path.read_text(encoding="utf-8").splitlines() for path in self.programs.values()
+        )
         return "\n".join(list(unified_diff(broken, cured, n=MOST_LINES, lineterm=""))[3:])
 
     @property
     def programs(self) -> dict[str, Path]:
-        return {} if self.not_run else {kind: self.folder / f"{kind}.py" for kind in ("broken", "cured")}
+        return (
+            {}
+            if self.not_run
+            else {kind: self.folder / f"{kind}.py" for kind in ("broken", "cured")}
+        )
 
 
 @cache
@@ -85,7 +98,11 @@ def read(folder: Path) -> Case:
     path = folder / "case.md"
     parts = re.fullmatch(r"(?s)\+\+\+\n(.*?\n)\+\+\+\n(.*)", read_text(path))
     if not parts:
-        refuse(path, 1, "begin with a line '+++', then TOML as cases/form.md has it, then a line '+++'")
+        refuse(
+            path,
+            1,
+            "begin with a line '+++', then TOML as cases/form.md has it, then a line '+++'",
+        )
     try:
         front = tomllib.loads(parts[1])
     except tomllib.TOMLDecodeError as error:
@@ -95,12 +112,22 @@ def read(folder: Path) -> Case:
     before, *texts = re.split(r"(?m)^## (.*)\n", parts[2])
     if before.strip() or tuple(texts[::2]) != SECTIONS or not all(text.strip() for text in texts):
         refuse(
-            path, first, f"write under these headings, in this order: {', '.join(f'## {name}' for name in SECTIONS)}"
+            path,
+            first,
+            "write under these headings, in this order: "
+            f"{', '.join(f'## {name}' for name in SECTIONS)}",
         )
     sections = {name: text.strip() for name, text in zip(texts[::2], texts[1::2], strict=True)}
     if fault := _fault(front, families(folder.parent)):
         key, what = fault
-        line = next((n for n, text in enumerate(parts[1].splitlines(), 2) if re.match(rf"\[?{key}\b", text)), 1)
+        line = next(
+            (
+                n
+                for n, text in enumerate(parts[1].splitlines(), 2)
+                if re.match(rf"\[?{key}\b", text)
+            ),
+            1,
+        )
         refuse(path, line, f"{key}: {what}")
     case = Case(folder, sections=sections, **front)
     for program in case.programs.values():
@@ -125,7 +152,13 @@ def _fault(front: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[str, str
     if set(front.get("systems", ())) - set(SYSTEMS):
         return "systems", f"wanted: some of {', '.join(SYSTEMS)}"
     if ("asserts" in front) == ("not_run" in front):
-        return "asserts", "wanted: expressions about broken and cured; or not_run, which says why there are no programs"
+        return (
+            "asserts",
+            (
+                "wanted: expressions about broken and cured; or not_run, which says why there are "
+                "no programs"
+            ),
+        )
     for text in front.get("asserts", ()):
         try:
             ast.parse(text, mode="eval")

@@ -15,7 +15,9 @@ def looks_like(run: Recording) -> list[Case]:
 
 
 def says(case: Case, run: Recording) -> int:
-    """How long is the message of this case that it ended with? 0 for none. "…" in a message stands for anything."""
+    """How long is the message of this case that it ended with? 0 for none. "…" in a message stands
+    for anything.
+    """
     ended = run.ending if run.ended == "raised" else run.ended
     patterns = {message: ".*".join(map(re.escape, message.split("…"))) for message in case.says}
     found = [len(message) for message, pattern in patterns.items() if re.search(pattern, ended)]

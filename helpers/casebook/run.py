@@ -1,4 +1,6 @@
-"""Runs a case: its two programs, each by itself in an empty folder, and what is asserted of them."""
+"""Runs a case: its two programs, each by itself in an empty folder, and what is asserted of
+them.
+"""
 
 import ast
 import os
@@ -24,7 +26,9 @@ kept: list[dict] = []
 
 
 def as_program(path: str, folder: str, wanted: frozenset[str]) -> dict[str, Any]:
-    """Runs there. What the program's names hold is still there when it ends; the wanted ones come back."""
+    """Runs there. What the program's names hold is still there when it ends; the wanted ones come
+    back.
+    """
     os.chdir(folder)
     sys.argv, sys.path[0] = [path], folder
     kept.append(runpy.run_path(path, run_name="__main__"))
@@ -35,7 +39,9 @@ as_program.__module__ = "__main__"  # so it travels by value: nothing of ours is
 
 
 def measured(case: Case) -> Comparison:
-    """Both programs, measured here; or as they were recorded, where this machine or a library can't."""
+    """Both programs, measured here; or as they were recorded, where this machine or a library
+    can't.
+    """
     return recorded(f"cases/{case.name}", partial(run, case), needs=case.libraries)
 
 
@@ -50,7 +56,9 @@ def run(case: Case) -> Comparison:
             for kind, path in case.programs.items()
         }
         before = partial(_emptied, [folder / kind for kind in programs])  # a run may be done again
-        return compare(programs, before=before, modules=_imported(case), timeout=case.timeout, interval=0.002)
+        return compare(
+            programs, before=before, modules=_imported(case), timeout=case.timeout, interval=0.002
+        )
 
 
 def _emptied(folders: Iterable[Path]) -> None:
@@ -69,7 +77,11 @@ def _holds(text: str, broken: Recording, cured: Recording) -> bool | None:
     names = values | {"broken": _side(broken), "cured": _side(cured)}
     try:
         return bool(eval(compile(text, "<asserts>", "eval"), names))
-    except (AttributeError, TypeError, KeyError):  # None, where there is no such meter; nothing, where a program died
+    except (
+        AttributeError,
+        TypeError,
+        KeyError,
+    ):  # None, where there is no such meter; nothing, where a program died
         return None if broken.anonymous is None else False
 
 
@@ -79,8 +91,15 @@ def _side(run: Recording) -> SimpleNamespace:
 
 
 def asserted(case: Case, run: Recording) -> dict[str, Any]:
-    """What is asserted about, as it was in this run: {"io.read_calls": 65_537, "total": 2_147_450_880}."""
-    nodes = [node for text in case.asserts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
+    """What is asserted about, as it was in this run: {"io.read_calls": 65_537, "total":
+    2_147_450_880}.
+    """
+    nodes = [
+        node
+        for text in case.asserts
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Attribute)
+    ]
     inner = {id(node.value) for node in nodes}
     roots = (ast.unparse(node).partition(".") for node in nodes if id(node) not in inner)
     found = {}

@@ -14,25 +14,37 @@ from . import files
 from .run import holds, measured
 
 LINK = re.compile(r"\[([^]]+)\]\(#([\w-]+)\)")
-STEM = re.compile(r"(?<=\w{4})(ing|ies|es|ed|s)$")  # "slices" and "keeping" are about a slice, and to keep
+STEM = re.compile(
+    r"(?<=\w{4})(ing|ies|es|ed|s)$"
+)  # "slices" and "keeping" are about a slice, and to keep
 SIGN = {True: "✓", False: "✗", None: "not measured here"}
 
 
 def cases(words: str = "") -> Table:
-    """The cases in whose family, title or error messages all these words stand, the likeliest first, and if there are
-    fewer than five, those whose whole text comes nearest. All cases, by family, without any words."""
+    """The cases in whose family, title or error messages all these words stand, the likeliest
+    first, and if there are fewer than five, those whose whole text comes nearest. All cases, by
+    family, without any words.
+    """
     known = files.book()
     asked = {STEM.sub("", word) for word in re.findall(r"[\w.]+", words.lower())}
     if not asked:
         pairs = [(family, one) for family in files.families() for one in known if family in one.see]
         return _listed(f"{len(known)} cases, by what one sees.", pairs)
     heads = {one: " ".join((*one.see, one.name, one.title, *one.says)).lower() for one in known}
-    texts = {one: f"{head} {' '.join(one.sections.values())}".lower() for one, head in heads.items()}
+    texts = {
+        one: f"{head} {' '.join(one.sections.values())}".lower() for one, head in heads.items()
+    }
     counts = {word: {one: _count(texts[one], word) for one in known} for word in asked}
-    rare = {word: math.log(len(known) / max(1, sum(map(bool, count.values())))) for word, count in counts.items()}
+    rare = {
+        word: math.log(len(known) / max(1, sum(map(bool, count.values()))))
+        for word, count in counts.items()
+    }
 
     def rate(one: files.Case) -> float:
-        return sum(rare[word] * (2 * _count(heads[one], word) ** 0.5 + counts[word][one] ** 0.5) for word in asked)
+        return sum(
+            rare[word] * (2 * _count(heads[one], word) ** 0.5 + counts[word][one] ** 0.5)
+            for word in asked
+        )
 
     rates = {one: rate(one) for one in known}
     best = sorted(known, key=rates.get, reverse=True)
@@ -40,9 +52,15 @@ def cases(words: str = "") -> Table:
     more = [one for one in best if rates[one] and one not in found][: max(0, 5 - len(found))]
     caption = f"{len(found)} of {len(known)} cases, the likeliest first."
     if more:
-        caption = f"{len(found)} with all of the words in title or messages; the others come near. cases() lists all."
+        caption = (
+            f"{len(found)} with all of the words in title or messages; the others come near. "
+            "cases() lists all."
+        )
     elif not found:
-        caption = "No case has any of these words. Try others, or some of an error message; cases() lists all."
+        caption = (
+            "No case has any of these words. Try others, or some of an error message; cases() "
+            "lists all."
+        )
     found += more
     return _listed(caption, [(one.see[0], one) for one in found])
 
@@ -59,7 +77,9 @@ def _listed(caption: str, pairs: Iterable[tuple[str, files.Case]]) -> Table:
 
 def case(name: str) -> None:
     """Shows a case, and measures it here: broken, cured, and what tells them apart."""
-    one = files.read(files.CASES / nearest(name, [folder.name for folder in files.folders()], "case"))
+    one = files.read(
+        files.CASES / nearest(name, [folder.name for folder in files.folders()], "case")
+    )
     parts = [f"## {one.title}", *(f"**{head}**\n\n{text}" for head, text in one.sections.items())]
     if not one.not_run:
         parts.insert(-1, f"```diff\n{one.change}\n```")
@@ -73,4 +93,8 @@ def case(name: str) -> None:
 
 def told(one: files.Case, runs: Comparison) -> Table:
     """What is asserted of the two programs, and whether it holds."""
-    return Table("What tells them apart.", ("asserted", ""), [(text, SIGN[held]) for text, held in holds(one, runs)])
+    return Table(
+        "What tells them apart.",
+        ("asserted", ""),
+        [(text, SIGN[held]) for text, held in holds(one, runs)],
+    )

@@ -1,5 +1,6 @@
-"""The ballot box of the wall: who has joined, what was asked, and the votes, in one SQLite file. What a call has
-returned for is kept, even if the process is killed."""
+"""The ballot box of the wall: who has joined, what was asked, and the votes, in one SQLite file.
+What a call has returned for is kept, even if the process is killed.
+"""
 
 import csv
 import io
@@ -22,7 +23,8 @@ from .steps import ASKED, REVEALED, STEPS
 FOLDER, FILE = "wall", "wall.sqlite"  # beside the grades
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is taken for another
 MOST_VOTERS = 1000
-# In a minute: new voters from one address, which a whole school may share; requests of a voter; wrong keys.
+# In a minute: new voters from one address, which a whole school may share; requests of a voter;
+# wrong keys.
 MOST = {"new": 250, "voter": 300, "key": 60}
 TABLES = """
 create table if not exists about (name primary key, value) without rowid;
@@ -42,25 +44,40 @@ class Refused(Exception):
 
 
 class Ballots:
-    """Open for one wall at a time. BlockingIOError if another has it open. `code`: the class's, or a new one. `size`:
-    how many voters it has at most."""
+    """Open for one wall at a time. BlockingIOError if another has it open. `code`: the class's, or
+    a new one. `size`: how many voters it has at most.
+    """
 
     def __init__(self, folder: Path, code: str = "", size: int = 0) -> None:
-        self.folder, self.fixed, self.size, self.minute, self.requests = folder, code, size, 0, Counter()
+        self.folder, self.fixed, self.size, self.minute, self.requests = (
+            folder,
+            code,
+            size,
+            0,
+            Counter(),
+        )
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
-        self.of_lessons = {one.key: one for path in lessons() for one in lesson(path.name[:2]).questions}
+        self.of_lessons = {
+            one.key: one for path in lessons() for one in lesson(path.name[:2]).questions
+        }
         self.open()
 
     def open(self) -> None:
         self.connection = sqlite3.connect(self.folder / FILE, timeout=0, isolation_level=None)
         try:
-            for pragma in ("locking_mode = exclusive", "journal_mode = wal", "synchronous = normal"):
+            for pragma in (
+                "locking_mode = exclusive",
+                "journal_mode = wal",
+                "synchronous = normal",
+            ):
                 self.connection.execute(f"pragma {pragma}")
             self.connection.executescript(TABLES)
         except sqlite3.OperationalError as error:
             self.connection.close()
-            raise BlockingIOError(f"{self.folder / FILE} is in use by another wall ({error}); close that") from None
+            raise BlockingIOError(
+                f"{self.folder / FILE} is in use by another wall ({error}); close that"
+            ) from None
         (self.folder / FILE).chmod(0o600)
         for name, size in (("code", 4), ("key", 16), ("taken back", 8)):
             if not self.about(name):
@@ -76,7 +93,9 @@ class Ballots:
         return self.connection.execute(query, values).fetchall()
 
     def restore(self) -> None:
-        """Somebody has deleted the file. What was in it can be read as long as it's open, and is written anew."""
+        """Somebody has deleted the file. What was in it can be read as long as it's open, and is
+        written anew.
+        """
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         copy = free(self.folder / f"{FILE}-new")
         self.connection.execute("vacuum into ?", [str(copy)])
@@ -102,9 +121,10 @@ class Ballots:
         return {key: question(key, json.loads(text)) for key, text in own} | self.of_lessons
 
     def define(self, key: str, asked: dict[str, Any], measured: Any) -> None:
-        """What the teacher's notebook asks, and has measured, with sizes in bytes. A lesson's question stays as it is,
-        with its own measurement until there is one here. What was measured for another form of the question is
-        forgotten. Refused if it isn't a question."""
+        """What the teacher's notebook asks, and has measured, with sizes in bytes. A lesson's
+        question stays as it is, with its own measurement until there is one here. What was measured
+        for another form of the question is forgotten. Refused if it isn't a question.
+        """
         try:
             question(key, asked).prediction  # noqa: B018
             if measured is not None:
@@ -114,10 +134,18 @@ class Ballots:
         self.all("insert or ignore into questions (key) values (?)", key)
         own = None if key in self.of_lessons else json.dumps(asked)
         kept = "coalesce(?, case when own is ? then measured end)"
-        self.all(f"update questions set measured = {kept}, own = ? where key = ?", measured, own, own, key)
+        self.all(
+            f"update questions set measured = {kept}, own = ? where key = ?",
+            measured,
+            own,
+            own,
+            key,
+        )
 
     def path(self, key: str) -> list[str]:
-        """The steps that the question has gone through, to the one where it is; [] if it was never asked."""
+        """The steps that the question has gone through, to the one where it is; [] if it was never
+        asked.
+        """
         return (self.one("select phase from questions where key = ?", key) or "").split()
 
     def phase(self, key: str) -> str:
@@ -136,7 +164,9 @@ class Ballots:
         self.walk([*path, phase])
 
     def back(self) -> None:
-        """One step back, if there is one. Where the first vote is open again, what came since is a part of it."""
+        """One step back, if there is one. Where the first vote is open again, what came since is a
+        part of it.
+        """
         key = self.about("asked")
         path = self.path(key)[:-1]
         if path:
@@ -146,7 +176,9 @@ class Ballots:
 
     def walk(self, path: list[str]) -> None:
         """The question that is asked has now gone through these steps."""
-        self.all("update questions set phase = ? where key = ?", " ".join(path), self.about("asked"))
+        self.all(
+            "update questions set phase = ? where key = ?", " ".join(path), self.about("asked")
+        )
         self.note("since", str(time.time()))
         self.note("until", "")
 
@@ -167,16 +199,26 @@ class Ballots:
             left = float(until) - time.time()
             return f"{minutes(left)} left" if left > 0 else "time is up"
         step, since = STEPS.get(self.phase(self.about("asked"))), self.about("since")
-        return f"open for {minutes(time.time() - float(since))}" if step and step.is_open and since else ""
+        return (
+            f"open for {minutes(time.time() - float(since))}"
+            if step and step.is_open and since
+            else ""
+        )
 
     def offered(self) -> tuple[str, int]:
-        """The question that wasn't asked yet and has the most answers, and how many; ("", 0) if there is none."""
-        rows = self.all("""select key, voters from answered where voters > 0
-            and key not in (select key from questions where phase is not null) order by 2 desc, 1""")
+        """The question that wasn't asked yet and has the most answers, and how many; ("", 0) if
+        there is none.
+        """
+        rows = self.all(
+            """select key, voters from answered where voters > 0
+            and key not in (select key from questions where phase is not null) order by 2 desc, 1"""
+        )
         return rows[0] if rows else ("", 0)
 
     def measured(self, key: str) -> tuple[Any, str]:
-        """The measurement in the question's unit, None if there is none, and where it comes from."""
+        """The measurement in the question's unit, None if there is none, and where it comes
+        from.
+        """
         own = self.one("select measured from questions where key = ?", key)
         if own is not None:
             return json.loads(own), "in your teacher's notebook"
@@ -185,8 +227,9 @@ class Ballots:
         return asked.measured, "" if asked.kind == "quiz" else where
 
     def take_back(self) -> None:
-        """Deletes the answers to the question that is asked, which begins anew. Whoever has answered no other question
-        joins again, so that made-up voters leave room."""
+        """Deletes the answers to the question that is asked, which begins anew. Whoever has
+        answered no other question joins again, so that made-up voters leave room.
+        """
         if key := self.about("asked"):
             self.all("delete from votes where key = ?", key)
             self.all("delete from voters where voter not in (select voter from votes)")
@@ -215,7 +258,10 @@ class Ballots:
     def has_room(self) -> None:
         """Refused if the door is closed."""
         if self.joined >= self.seats:
-            raise Refused(503, f"the door is closed: {self.joined} have joined. Ask your teacher to let you in.")
+            raise Refused(
+                503,
+                f"the door is closed: {self.joined} have joined. Ask your teacher to let you in.",
+            )
 
     def join(self, voter: str, address: str = "") -> None:
         """`address`: where the voter comes from."""
@@ -226,8 +272,10 @@ class Ballots:
         self.all("insert into voters values (?)", voter)
 
     def vote(self, key: str, voter: str, answer: Any, at: int, address: str = "") -> None:
-        """Keeps an answer; None takes it back. Of two in one round, that with the later `at` counts, whichever comes
-        first. Refused for what isn't asked here, doesn't answer it, or comes too late."""
+        """Keeps an answer; None takes it back. Of two in one round, that with the later `at`
+        counts, whichever comes first. Refused for what isn't asked here, doesn't answer it, or
+        comes too late.
+        """
         asked, phase = self.known.get(key), self.phase(key)
         if asked is None:
             raise Refused(404, "the wall doesn't have this question")
@@ -242,13 +290,23 @@ class Ballots:
         self.join(voter, address)
         nothing_shown = phase == REVEALED and self.counts(key)[0] < MIN_ANSWERS
         one = key, voter, 1 if nothing_shown else step.vote
-        if self.one("select 1 from votes where key = ? and voter = ? and round = ? and at > ?", *one, at):
+        if self.one(
+            "select 1 from votes where key = ? and voter = ? and round = ? and at > ?", *one, at
+        ):
             raise Refused(412, "an answer with a later time is kept")
-        self.all("insert or replace into votes values (?, ?, ?, ?, ?)", *one, json.dumps(answer), at)
+        self.all(
+            "insert or replace into votes values (?, ?, ?, ?, ?)", *one, json.dumps(answer), at
+        )
 
     def last(self, key: str, voter: str) -> tuple[int, Any]:
-        """The vote that the voter's last answer counts to, and the answer; (0, None) if there is none."""
-        rows = self.all("select round, answer from votes where key = ? and voter = ? order by round desc", key, voter)
+        """The vote that the voter's last answer counts to, and the answer; (0, None) if there is
+        none.
+        """
+        rows = self.all(
+            "select round, answer from votes where key = ? and voter = ? order by round desc",
+            key,
+            voter,
+        )
         return next(((number, json.loads(answer)) for number, answer in rows), (0, None))
 
     def missing(self, key: str, number: int) -> int:
@@ -257,10 +315,13 @@ class Ballots:
         return self.one(f"select count(*) from voters where voter not in ({given})", key, number)
 
     def rounds(self, key: str) -> list[tuple[Any, Any]]:
-        """Each voter's first and second answer, None where there is none, in no order. Who answered once has changed
-        nothing, so the second is the same as the first."""
+        """Each voter's first and second answer, None where there is none, in no order. Who answered
+        once has changed nothing, so the second is the same as the first.
+        """
         by_voter: dict[str, dict[int, Any]] = {}
-        for voter, number, answer in self.all("select voter, round, answer from votes where key = ?", key):
+        for voter, number, answer in self.all(
+            "select voter, round, answer from votes where key = ?", key
+        ):
             by_voter.setdefault(voter, {})[number] = json.loads(answer)
         pairs = [(of.get(1), of.get(2, of.get(1))) for of in by_voter.values()]
         random.shuffle(pairs)
@@ -269,21 +330,37 @@ class Ballots:
     def counts(self, key: str) -> tuple[int, int]:
         """How many have answered, and how many of them in both rounds."""
         count = "select count(distinct voter) from votes where key = ? and answer <> 'null'"
-        both = f"{count} and round = 2 and voter in (select voter from votes where key = ? and round = 1)"
+        both = (
+            f"{count} and round = 2 and voter in (select voter from votes where key = ? and round "
+            "= 1)"
+        )
         return self.one(count, key), self.one(both, key, key)
 
     # --- the end of a lesson ---
     def end(self, keep: bool) -> list[Path]:
-        """Deletes all votes and voters; first writes those answers to questions that MIN_ANSWERS gave, if they are to
-        be kept: JSON and CSV, without the voters' numbers. The next class has a new code."""
+        """Deletes all votes and voters; first writes those answers to questions that MIN_ANSWERS
+        gave, if they are to be kept: JSON and CSV, without the voters' numbers. The next class has
+        a new code.
+        """
         files = []
         if keep and (kept := self.kept()):
-            path = free(self.folder / f"{date.today()}-{'-'.join(sorted({one['key'][:2] for one in kept}))}.json")
-            lines = [(one["key"], *pair, one["asked"]["measured"]) for one in kept for pair in one["votes"]]
+            path = free(
+                self.folder
+                / f"{date.today()}-{'-'.join(sorted({one['key'][:2] for one in kept}))}.json"
+            )
+            lines = [
+                (one["key"], *pair, one["asked"]["measured"])
+                for one in kept
+                for pair in one["votes"]
+            ]
             csv.writer(table := io.StringIO()).writerow(("key", "first", "second", "measured"))
-            csv.writer(table).writerows([[x if isinstance(x, str) else json.dumps(x) for x in line] for line in lines])
+            csv.writer(table).writerows(
+                [[x if isinstance(x, str) else json.dumps(x) for x in line] for line in lines]
+            )
             write_whole(path.with_suffix(".csv"), table.getvalue())
-            write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")  # last: the report reads it
+            write_whole(
+                path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
+            )  # last: the report reads it
             files = [path, path.with_suffix(".csv")]
         code, key = self.about("code"), self.about("key")
         self.connection.close()
@@ -295,14 +372,28 @@ class Ballots:
         return files
 
     def kept(self) -> list[dict[str, Any]]:
-        """The questions with enough answers: as they were asked, with the pairs of answers, and what was measured."""
+        """The questions with enough answers: as they were asked, with the pairs of answers, and
+        what was measured.
+        """
         found, known = [], self.known
         for (key,) in self.all("select distinct key from votes order by key"):
             one, pairs = known[key], self.rounds(key)
             if len(pairs) >= MIN_ANSWERS:
-                values = {"question": one.text, "kind": one.kind, "unit": one.unit, "names": one.names}
+                values = {
+                    "question": one.text,
+                    "kind": one.kind,
+                    "unit": one.unit,
+                    "names": one.names,
+                }
                 values["measured"] = self.measured(one.key)[0]
-                found.append({"key": one.key, "asked": values, "again": self.counts(one.key)[1] > 0, "votes": pairs})
+                found.append(
+                    {
+                        "key": one.key,
+                        "asked": values,
+                        "again": self.counts(one.key)[1] > 0,
+                        "votes": pairs,
+                    }
+                )
         return found
 
 

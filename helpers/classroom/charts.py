@@ -1,5 +1,6 @@
-"""The charts of the class report: how a class did, and what it predicted, beside what was measured. They name nobody.
-As in every figure, predictions are dashed outlines, and measurements are solid."""
+"""The charts of the class report: how a class did, and what it predicted, beside what was measured.
+They name nobody. As in every figure, predictions are dashed outlines, and measurements are solid.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +14,19 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from ..show.boxes import shortened, wrapped
-from ..show.figure import GRID, INK, PAGE, PREDICTED, QUIET, Kind, Picture, legend, look, paint, picture
+from ..show.figure import (
+    GRID,
+    INK,
+    PAGE,
+    PREDICTED,
+    QUIET,
+    Kind,
+    Picture,
+    legend,
+    look,
+    paint,
+    picture,
+)
 from ..teach.words import plain
 from ..units import digits, in_unit
 from .lessons import Lesson, Question
@@ -29,13 +42,23 @@ OUTCOMES = (
     Kind("not graded", "#ffffff", "#565656", "xxx"),
     Kind("missing", "#ffffff", "#565656", None),
 )
-LEGEND, BAR, HILL, GAP, LINE, LABEL, SCALE = 32, 20, 40, 14, 15, 200, 27  # pixels; LABEL is the widest, SCALE the axis
+LEGEND, BAR, HILL, GAP, LINE, LABEL, SCALE = (
+    32,
+    20,
+    40,
+    14,
+    15,
+    200,
+    27,
+)  # pixels; LABEL is the widest, SCALE the axis
 STEPS, FARTHEST = 32, 8  # in a histogram; times the largest median
 MEASURED = {"color": INK, "linewidth": 2.4}
 AGAIN = {"facecolor": "#d9d5cc", "edgecolor": "#8a8378", "linewidth": 0.8}  # a second vote
 MIN_ANSWERS = 5  # with fewer answers nothing is drawn
 MOST_CHOICES = 8
-LARGEST_NUMBER = 1e18  # larger numbers count as this number: a whole number in JSON may have a thousand digits
+LARGEST_NUMBER = (
+    1e18  # larger numbers count as this number: a whole number in JSON may have a thousand digits
+)
 SMALLEST_NUMBER = 1e-18  # smaller numbers count as 0: a step of the axis must not
 
 
@@ -43,16 +66,22 @@ def outcomes(rows: Mapping[str, Mapping[str, int]]) -> Picture:
     """One bar per row: how many students have each outcome of OUTCOMES."""
     shown = [kind for kind in OUTCOMES if any(counts.get(kind.word) for counts in rows.values())]
     ends = [f"{counts.get('right', 0)} of {sum(counts.values())}" for counts in rows.values()]
-    counted = {name: [f"{n[kind.word]} {kind.word}" for kind in shown if n.get(kind.word)] for name, n in rows.items()}
+    counted = {
+        name: [f"{n[kind.word]} {kind.word}" for kind in shown if n.get(kind.word)]
+        for name, n in rows.items()
+    }
     texts = [f"{name}: {', '.join(parts)}" for name, parts in counted.items()]
     with look():
-        fig, _ = _bars([*rows.items()], {kind.word: {"linewidth": 0.8, **paint(kind)} for kind in shown}, ends)
+        fig, _ = _bars(
+            [*rows.items()], {kind.word: {"linewidth": 0.8, **paint(kind)} for kind in shown}, ends
+        )
         return picture(fig, f"One bar per row, students by outcome. {'. '.join(texts)}.")
 
 
 def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture], list[str]]:
-    """The pictures of a lesson's questions, in their order; and the questions with too few answers for a picture, or
-    with one that can't be drawn."""
+    """The pictures of a lesson's questions, in their order; and the questions with too few answers
+    for a picture, or with one that can't be drawn.
+    """
     given = [hand_in.predictions for hand_in in hand_ins if hand_in.lesson == lesson.number]
     drawn, too_few = [], []
     for question in lesson.questions:
@@ -67,8 +96,9 @@ def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture],
 
 
 def chart(question: Question, *votes: Sequence[Any], caption: str = "") -> Picture | None:
-    """The answers of one vote, or of a first and a second, without a vote of fewer than MIN_ANSWERS. None for no vote.
-    An answer of None is none."""
+    """The answers of one vote, or of a first and a second, without a vote of fewer than
+    MIN_ANSWERS. None for no vote. An answer of None is none.
+    """
     given = ([answer for answer in vote if answer is not None] for vote in votes)
     enough = [vote for vote in given if len(vote) >= MIN_ANSWERS]
     draw = _numbers if question.kind in ("number", "numbers") else _votes
@@ -77,9 +107,13 @@ def chart(question: Question, *votes: Sequence[Any], caption: str = "") -> Pictu
 
 
 def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> Picture | None:
-    """One bar per answer, or per whole order, for each vote: how many chose it, and which came out. What the lesson
-    doesn't offer is only counted."""
-    chosen = [Counter(filter(None, (_chosen(question, answer) for answer in answers))) for answers in votes]
+    """One bar per answer, or per whole order, for each vote: how many chose it, and which came out.
+    What the lesson doesn't offer is only counted.
+    """
+    chosen = [
+        Counter(filter(None, (_chosen(question, answer) for answer in answers)))
+        for answers in votes
+    ]
     measured, total = _chosen(question, question.measured), chosen[0].total()
     if total < MIN_ANSWERS:
         return None
@@ -94,15 +128,23 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
     others = [one.total() - sum(one[name] for name in names) for one in chosen]
     if any(others):
         counts["something else"] = others
-    answered, came_out = ("answered", "right") if question.kind == "quiz" else ("predicted", "measured")
+    answered, came_out = (
+        ("answered", "right") if question.kind == "quiz" else ("predicted", "measured")
+    )
     by = f"{answered} by {total}"
     ends = []
     for one, of in zip(chosen, zip(*counts.values(), strict=True), strict=True):
         ends.append([f"{count} ({100 * count / max(1, one.total()):.0f} %)" for count in of])
-    ends[-1] = [f"{end}  {came_out}" if name == measured else end for name, end in zip(counts, ends[-1], strict=True)]
+    ends[-1] = [
+        f"{end}  {came_out}" if name == measured else end
+        for name, end in zip(counts, ends[-1], strict=True)
+    ]
     word, keys = by, []
     if len(votes) > 1:
-        word, keys = f"first vote: {total}", [Patch(label=f"second vote: {chosen[-1].total()}", **AGAIN)]
+        word, keys = (
+            f"first vote: {total}",
+            [Patch(label=f"second vote: {chosen[-1].total()}", **AGAIN)],
+        )
     first = [(name, {word: each[0]}) for name, each in counts.items()]
     fig, ax = _bars(first, {word: {"fill": False, **PREDICTED}}, ends[0], *keys)
     starts = [0.0]
@@ -110,7 +152,9 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
         starts.append(2.6 * ax.get_xlim()[1])
         again = [each[1] for each in counts.values()]
         ax.set_xlim(0, starts[1] + max(*again, ax.get_xlim()[1]))
-        bars = ax.barh(range(len(again)), again, ax.patches[0].get_height(), starts[1], clip_on=False, **AGAIN)
+        bars = ax.barh(
+            range(len(again)), again, ax.patches[0].get_height(), starts[1], clip_on=False, **AGAIN
+        )
         for bar, end in zip(bars, ends[1], strict=True):
             _end(ax, bar.get_x() + bar.get_width(), bar.get_y() + bar.get_height() / 2, end)
     for row, (name, label) in enumerate(zip(counts, ax.get_yticklabels(), strict=True)):
@@ -120,12 +164,16 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
             style = MEASURED if is_measured else {"color": GRID, "linewidth": 1.2}
             ax.plot((at, at), (row - 0.4, row + 0.4), **style)
     texts = ", ".join(f"{name}: {', then '.join(map(str, each))}" for name, each in counts.items())
-    alt = f"{by.capitalize()}. {texts}.{f' {came_out.capitalize()}: {measured}.' if measured else ''}"
+    alt = (
+        f"{by.capitalize()}. {texts}.{f' {came_out.capitalize()}: {measured}.' if measured else ''}"
+    )
     return picture(fig, alt, caption)
 
 
 def _chosen(question: Question, answer: Any) -> str | None:
-    """The answer as text; None if it isn't an answer. To a quiz it's the first of the letters that were clicked."""
+    """The answer as text; None if it isn't an answer. To a quiz it's the first of the letters that
+    were clicked.
+    """
     if question.kind == "quiz":
         given = isinstance(answer, str) and answer[:1]
         return next((name for name in question.names if name[1] == given), None)
@@ -145,9 +193,15 @@ def _numbers(question: Question, votes: Sequence[Sequence[Any]], caption: str) -
                     drawn = 0.0 if number < SMALLEST_NUMBER else float(min(number, LARGEST_NUMBER))
                     by_name.setdefault(name, [[] for _ in votes])[vote].append(drawn)
     names = question.names or (sorted(by_name) if question.kind == "numbers" else [""])
-    enough = {name: by_name[name] for name in names if len(by_name.get(name, [()])[0]) >= MIN_ANSWERS}
-    measured = question.measured if isinstance(question.measured, Mapping) else {"": question.measured}
-    measured = {name: number for name, number in measured.items() if _is_number(number) and name in enough}
+    enough = {
+        name: by_name[name] for name in names if len(by_name.get(name, [()])[0]) >= MIN_ANSWERS
+    }
+    measured = (
+        question.measured if isinstance(question.measured, Mapping) else {"": question.measured}
+    )
+    measured = {
+        name: number for name, number in measured.items() if _is_number(number) and name in enough
+    }
     return _spread(question, enough, measured, caption) if enough else None
 
 
@@ -156,10 +210,15 @@ def _is_number(value: Any) -> bool:
 
 
 def _spread(
-    question: Question, answers: Mapping[str, Sequence[Sequence[float]]], measured: Mapping[str, float], caption: str
+    question: Question,
+    answers: Mapping[str, Sequence[Sequence[float]]],
+    measured: Mapping[str, float],
+    caption: str,
 ) -> Picture:
-    """For each name, a histogram of the predicted numbers (0 and up), before a solid one of a second vote; the medians,
-    and the number `measured`. What is larger than the axis is a bar of its own, at its end."""
+    """For each name, a histogram of the predicted numbers (0 and up), before a solid one of a
+    second vote; the medians, and the number `measured`. What is larger than the axis is a bar of
+    its own, at its end.
+    """
     votes, unit = [list(filter(len, of)) for of in answers.values()], question.unit
     every = [numbers for of in votes for numbers in of]
     top, step = _axis(every, [*measured.values()], question.most)
@@ -180,10 +239,13 @@ def _spread(
         ground = row + tall / 2
         ax.axhline(ground, color="#9a9a9a", linewidth=0.7)
         counted = [
-            np.histogram([edges[-1] if number > end else number for number in numbers], edges)[0] for numbers in of
+            np.histogram([edges[-1] if number > end else number for number in numbers], edges)[0]
+            for numbers in of
         ]
         highest = max(1, *(counts.max() for counts in counted))
-        for counts, style in zip(counted, (PREDICTED, {"fill": True, "zorder": 0.9, **AGAIN}), strict=False):
+        for counts, style in zip(
+            counted, (PREDICTED, {"fill": True, "zorder": 0.9, **AGAIN}), strict=False
+        ):
             hills = np.where(counts, ground - tall * counts / highest, np.nan)
             ax.stairs(hills, edges, baseline=ground, clip_on=False, **style)
         low, median, high = map(float, np.quantile(of[0], (0.25, 0.5, 0.75)))
@@ -196,12 +258,24 @@ def _spread(
             lines.append(f"then {in_unit(float(np.median(numbers)), unit)}")
             text += f", then {digits(float(np.median(numbers)))}"
         if name in measured:
-            ax.plot((measured[name],) * 2, (ground - 1.1 * tall, ground), solid_capstyle="butt", **MEASURED)
+            ax.plot(
+                (measured[name],) * 2,
+                (ground - 1.1 * tall, ground),
+                solid_capstyle="butt",
+                **MEASURED,
+            )
             lines.append(f"measured {in_unit(measured[name], unit)}")
             text += f"; measured {digits(measured[name])}"
         if beyond := max(sum(number > end for number in numbers) for numbers in of):
             text += f"; {beyond} over {digits(top)}"
-        ax.text(1.02, row, "\n".join(lines), transform=ax.get_yaxis_transform(), va="center", linespacing=1.35)
+        ax.text(
+            1.02,
+            row,
+            "\n".join(lines),
+            transform=ax.get_yaxis_transform(),
+            va="center",
+            linespacing=1.35,
+        )
         texts.append(text)
     second = [len(of[1]) for of in votes if len(of) > 1]
     by = f"{'first vote:' if second else 'predicted by'} {max(len(of[0]) for of in votes)}"
@@ -213,25 +287,38 @@ def _spread(
         *([Line2D([], [], label="measured", **MEASURED)] if measured else []),
     ]
     legend(fig, *keys)
-    return picture(fig, f"The spread of predictions{f' in {unit}' if unit else ''}. {'. '.join(texts)}.", caption)
+    return picture(
+        fig,
+        f"The spread of predictions{f' in {unit}' if unit else ''}. {'. '.join(texts)}.",
+        caption,
+    )
 
 
-def _axis(answers: Sequence[Sequence[float]], measured: Sequence[float], most: float | None) -> tuple[float, float]:
-    """Where the axis ends, and the width of a step: 1 if all numbers are whole and few. It reaches what was measured,
-    and the most that may be answered or, without that, the largest prediction that isn't an outlier (Tukey's fence),
-    but at most FARTHEST times the largest median."""
+def _axis(
+    answers: Sequence[Sequence[float]], measured: Sequence[float], most: float | None
+) -> tuple[float, float]:
+    """Where the axis ends, and the width of a step: 1 if all numbers are whole and few. It reaches
+    what was measured, and the most that may be answered or, without that, the largest prediction
+    that isn't an outlier (Tukey's fence), but at most FARTHEST times the largest median.
+    """
     ends, middles = list(measured), list(measured)
     for numbers in answers:
         low, middle, high = np.quantile(numbers, (0.25, 0.5, 0.75))
         ends.append(max(number for number in numbers if number <= high + 1.5 * (high - low)))
         middles.append(middle)
-    top = max(most, *measured, 0.0) if most else min(max(ends), FARTHEST * max(middles)) or max(ends) or 1.0
+    top = (
+        max(most, *measured, 0.0)
+        if most
+        else min(max(ends), FARTHEST * max(middles)) or max(ends) or 1.0
+    )
     whole = all(number == round(number) for numbers in (*answers, measured) for number in numbers)
     return (float(round(top)), 1.0) if whole and 1 <= top <= STEPS else (top, top / STEPS)
 
 
 def _rows(labels: Iterable[str], tall: float, foot: float = 0) -> tuple[Figure, Axes, float]:
-    """A figure below its legend, with a row for each label, from the top; and what part of a row `tall` pixels are."""
+    """A figure below its legend, with a row for each label, from the top; and what part of a row
+    `tall` pixels are.
+    """
     lines = [wrapped(shortened(label, 3 * LABEL), LABEL) for label in labels]
     row = max([tall, *(LINE * len(label) for label in lines)]) + GAP
     height = LEGEND + foot + row * len(lines)
@@ -251,7 +338,9 @@ def _bars(
     ends: Sequence[str],
     *keys: Patch,
 ) -> tuple[Figure, Axes]:
-    """One stacked bar per row, a part for each of `styles`, the text of `ends` after it; `keys` for what's beside."""
+    """One stacked bar per row, a part for each of `styles`, the text of `ends` after it; `keys` for
+    what's beside.
+    """
     most = max(sum(counts.values()) for _, counts in rows)
     fig, ax, tall = _rows([label for label, _ in rows], BAR)
     ax.set_xticks([])
@@ -263,7 +352,13 @@ def _bars(
         if len(styles) > 1:
             texts = [str(count) if count > most / 25 else "" for count in counts]
             box = {"facecolor": bars.patches[0].get_facecolor(), "edgecolor": "none", "pad": 1.5}
-            ax.bar_label(bars, texts, label_type="center", color="white" if word == "right" else INK, bbox=box)
+            ax.bar_label(
+                bars,
+                texts,
+                label_type="center",
+                color="white" if word == "right" else INK,
+                bbox=box,
+            )
         left += counts
     for row, (end, text) in enumerate(zip(left, ends, strict=True)):
         _end(ax, end, row, text)

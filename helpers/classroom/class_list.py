@@ -1,10 +1,15 @@
-"""students.csv: who is in the class, as Moodle or Canvas exports it, or as a plain list of names or ids.
+"""students.csv: who is in the class, as Moodle or Canvas exports it, or as a plain list of names or
+ids.
 
-Moodle    the participants, or the gradebook: First name, Last name, Email address, and ID number if the site has it.
-Canvas    the gradebook: Student, ID, SIS Login ID, …; then a row for each student, and some that are none.
-plain     the columns name, id and email, or some of them; or no head, and a name or an id on each line.
+Moodle    the participants, or the gradebook: First name, Last name, Email address, and ID number if
+  the site has it.
+Canvas    the gradebook: Student, ID, SIS Login ID, …; then a row for each student, and some that
+  are none.
+plain     the columns name, id and email, or some of them; or no head, and a name or an id on each
+  line.
 
-A column `file` in any of them gives a student files whose names don't say whose they are, with | between them.
+A column `file` in any of them gives a student files whose names don't say whose they are, with |
+between them.
 """
 
 import csv
@@ -19,16 +24,26 @@ from .store import Student
 
 LIST = "students.csv"
 HEADS = {  # of the columns that say who a student is
-    "name": "name", "full name": "name", "student": "name", "first name": "first", "last name": "last",
-    "surname": "last", "id": "id", "id number": "id", "email address": "email", "email": "email", "file": "files",
-}  # fmt: skip
+    "name": "name",
+    "full name": "name",
+    "student": "name",
+    "first name": "first",
+    "last name": "last",
+    "surname": "last",
+    "id": "id",
+    "id number": "id",
+    "email address": "email",
+    "email": "email",
+    "file": "files",
+}
 NO_SPLIT = "\x1f"  # in a list of one column
 NOBODY = ("Points Possible", "Student, Test")  # rows of Canvas's
 
 
 def class_list(text: str) -> dict[str, Student]:
-    """The students by key, which is their id, or else their email address, or else their name. ValueError says what
-    can't be right."""
+    """The students by key, which is their id, or else their email address, or else their name.
+    ValueError says what can't be right.
+    """
     lines = io.StringIO(text.removeprefix("\ufeff"), newline="").readlines() or [""]
     split = max(NO_SPLIT + ",;\t", key=lines[0].count)
     rows = list(csv.reader(lines, delimiter=split))
@@ -39,7 +54,9 @@ def class_list(text: str) -> dict[str, Student]:
         heads = ["name"]
     else:
         columns = "name, id, email, or as Moodle and Canvas name them in English"
-        raise ValueError(f"its first line is {lines[0][:80]!r}; it must name the columns: {columns}")
+        raise ValueError(
+            f"its first line is {lines[0][:80]!r}; it must name the columns: {columns}"
+        )
     students: dict[str, Student] = {}
     for row in rows:
         cells = {head: one_line(cell, 1_000) for head, cell in zip(heads, row, strict=False)}
@@ -47,7 +64,9 @@ def class_list(text: str) -> dict[str, Student]:
         key = cells.get("id") or cells.get("email") or name
         files = tuple(filter(None, map(str.strip, cells.get("files", "").split("|"))))
         if key in students:
-            raise ValueError(f"there are two students {key!r}; give each an id, in a column of that name")
+            raise ValueError(
+                f"there are two students {key!r}; give each an id, in a column of that name"
+            )
         if key and name not in NOBODY:
             students[key] = Student(key, name or key, cells.get("email", ""), files)
     return students
@@ -62,15 +81,20 @@ def listed(folder: Path) -> dict[str, Student]:
         raise ValueError(f"{path}: {error}") from None
 
 
-def meant(students: Collection[Student], who: str, path: str = "", *, by_name: bool = True) -> Student | None:
-    """The student to whom the list gives the file at this path; or else the student with this id, address (or what
-    stands before its @) or name, in any order, case and punctuation: "lovelace_ada" is Ada Lovelace. None if that is
-    nobody, or several. Not `by_name` for a log-in, which may look like another's name."""
+def meant(
+    students: Collection[Student], who: str, path: str = "", *, by_name: bool = True
+) -> Student | None:
+    """The student to whom the list gives the file at this path; or else the student with this id,
+    address (or what stands before its @) or name, in any order, case and punctuation:
+    "lovelace_ada" is Ada Lovelace. None if that is nobody, or several. Not `by_name` for a log-in,
+    which may look like another's name.
+    """
     words = _words(who) if by_name else []
     found = [one for one in students if path in one.files] or [
         one
         for one in students
-        if (words and words == _words(one.name)) or who in {one.key, one.email, one.email.partition("@")[0]} - {""}
+        if (words and words == _words(one.name))
+        or who in {one.key, one.email, one.email.partition("@")[0]} - {""}
     ]
     return found[0] if len(found) == 1 else None
 

@@ -1,4 +1,6 @@
-"""A course, which its teacher describes in class.toml (points, due dates), overrides.toml and students.csv."""
+"""A course, which its teacher describes in class.toml (points, due dates), overrides.toml and
+students.csv.
+"""
 
 import tomllib
 from collections.abc import Mapping
@@ -23,9 +25,14 @@ CLASS, OVERRIDES = "class.toml", "overrides.toml"
 class Course:
     title: str = "Zero copy, measured"  # for pages
     points: Mapping[str, float] = field(default_factory=dict)  # by exercise, {"02.chunks": 10.0}
-    due: Mapping[str, datetime] = field(default_factory=dict)  # by lesson, with a time zone; other work is never late
-    students: Mapping[str, Student] = field(default_factory=dict)  # who should hand in, by key; empty without a list
-    # the teacher's points (None: the check's stay) and comment: {("ada", "02.chunks"): (8.0, "Nearly.")}
+    due: Mapping[str, datetime] = field(
+        default_factory=dict
+    )  # by lesson, with a time zone; other work is never late
+    students: Mapping[str, Student] = field(
+        default_factory=dict
+    )  # who should hand in, by key; empty without a list
+    # the teacher's points (None: the check's stay) and comment: {("ada", "02.chunks"): (8.0,
+    # "Nearly.")}
     overrides: Mapping[tuple[str, str], tuple[float | None, str]] = field(default_factory=dict)
 
     def worth(self, exercise: str) -> float:
@@ -36,8 +43,10 @@ class Course:
 
 
 def course(folder: Path) -> Course:
-    """Reads the course from the files in this folder. Writes those that aren't there yet, with every line explained and
-    commented out. ValueError names the file and the value that can't be right."""
+    """Reads the course from the files in this folder. Writes those that aren't there yet, with
+    every line explained and commented out. ValueError names the file and the value that can't be
+    right.
+    """
     for name in (CLASS, OVERRIDES):
         if not (folder / name).exists():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -49,7 +58,10 @@ def course(folder: Path) -> Course:
         points, due = (_of(table, name, {}) for name in ("points", "due"))
         about = Course(
             title=_of(table, "title", Course.title),
-            points={nearest(key, keys(), "exercise"): _points(key, number) for key, number in points.items()},
+            points={
+                nearest(key, keys(), "exercise"): _points(key, number)
+                for key, number in points.items()
+            },
             due={key: _moment(key, when) for key, when in due.items()},
             students=students,
         )
@@ -57,7 +69,9 @@ def course(folder: Path) -> Course:
         overrides = {}
         for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("override", ()):
             if not isinstance(entry, dict) or not {"student", "exercise"} <= set(entry):
-                raise ValueError(f"an [[override]] needs a student and an exercise; this one is {entry!r}")
+                raise ValueError(
+                    f"an [[override]] needs a student and an exercise; this one is {entry!r}"
+                )
             _only(entry, {"student", "exercise", "points", "comment"})
             exercise = nearest(str(entry["exercise"]), keys(), "exercise")
             points = _points(exercise, entry["points"]) if "points" in entry else None
@@ -79,7 +93,9 @@ def _only(table: Mapping[str, Any], allowed: set[str]) -> None:
 
 def _of(table: Mapping[str, Any], name: str, default: str | dict) -> Any:
     if not isinstance(value := table.get(name, default), type(default)):
-        raise ValueError(f"{name} is {value!r}; it must be {'a table' if default == {} else 'text in quotes'}")
+        raise ValueError(
+            f"{name} is {value!r}; it must be {'a table' if default == {} else 'text in quotes'}"
+        )
     return value
 
 
@@ -94,5 +110,7 @@ def _moment(key: str, when: Any) -> datetime:
     if isinstance(when, date) and not isinstance(when, datetime):
         when = datetime.combine(when, time.max)
     if not isinstance(when, datetime):
-        raise ValueError(f"lesson {key} is due {when!r}; write 2026-11-30 or 2026-11-30T18:00:00+01:00")
+        raise ValueError(
+            f"lesson {key} is due {when!r}; write 2026-11-30 or 2026-11-30T18:00:00+01:00"
+        )
     return when.astimezone()

@@ -1,4 +1,6 @@
-"""`make forget STUDENT=1234567` deletes all data on a student, and rewrites the gradebook and the pages."""
+"""`make forget STUDENT=1234567` deletes all data on a student, and rewrites the gradebook and the
+pages.
+"""
 
 import argparse
 import re
@@ -19,27 +21,40 @@ NAMED = {  # the keys of the students that a file of the teacher's names, in the
     OVERRIDES: lambda text: [one.get("student") for one in tomllib.loads(text).get("override", ())],
     LIST: lambda text: [*class_list(text)],
 }
-PIECES = re.compile(r"(?m)^[ \t]*\[\[(?:.*\n)(?:(?![ \t]*\[).*\S.*\n?)*|.*\n|.+\Z")  # a line, or an [[override]]
+PIECES = re.compile(
+    r"(?m)^[ \t]*\[\[(?:.*\n)(?:(?![ \t]*\[).*\S.*\n?)*|.*\n|.+\Z"
+)  # a line, or an [[override]]
 
 
 def forget(student: str, folder: Path) -> str:
-    """Deletes what the store and the teacher's files in `folder` hold under this key, and what was written from that.
-    Returns a report of it. Raises ValueError if there is no data under this key, or for an error in those files;
-    BlockingIOError while somebody grades."""
+    """Deletes what the store and the teacher's files in `folder` hold under this key, and what was
+    written from that. Returns a report of it. Raises ValueError if there is no data under this key,
+    or for an error in those files; BlockingIOError while somebody grades.
+    """
     if not (folder / FILE).exists():
         raise ValueError(f"{folder} holds no {FILE}; name the folder with the grades")
     with store(folder) as records:
         about = course(folder)
-        names = dict.fromkeys([entry.student for entry in (*records.all(HandIn), *records.all(Row))], "")  # by key
-        names |= {key: "" for key, _ in about.overrides} | {one.key: one.name for one in records.all(Student)}
+        names = dict.fromkeys(
+            [entry.student for entry in (*records.all(HandIn), *records.all(Row))], ""
+        )  # by key
+        names |= {key: "" for key, _ in about.overrides} | {
+            one.key: one.name for one in records.all(Student)
+        }
         names |= {key: one.name for key, one in about.students.items()}
         if student not in names:
             write_all(records, about, folder)  # perhaps an earlier deletion was cut off before this
-            raise ValueError(f"there is no data on {student!r}; the first column of gradebook.csv has the keys")
-        files = [one_line(hand_in.file) for hand_in in records.all(HandIn) if hand_in.student == student]
+            raise ValueError(
+                f"there is no data on {student!r}; the first column of gradebook.csv has the keys"
+            )
+        files = [
+            one_line(hand_in.file) for hand_in in records.all(HandIn) if hand_in.student == student
+        ]
         before = written(folder)
         counts = [*_cut_from(folder, student), (FILE, records.forget(student))]
-        deleted = [f"{name}: {count} {'entries' if count != 1 else 'entry'}" for name, count in counts]
+        deleted = [
+            f"{name}: {count} {'entries' if count != 1 else 'entry'}" for name, count in counts
+        ]
         write_all(records, course(folder), folder)
         deleted += sorted(path.relative_to(folder).as_posix() for path in before - written(folder))
         name = names[student]
@@ -48,8 +63,9 @@ def forget(student: str, folder: Path) -> str:
 
 
 def _cut_from(folder: Path, student: str) -> Iterator[tuple[str, int]]:
-    """The files from which the student's entries were cut, and how many there were. Comments stay. ValueError if
-    something else would change."""
+    """The files from which the student's entries were cut, and how many there were. Comments stay.
+    ValueError if something else would change.
+    """
     for name, named in NAMED.items():
         path = folder / name
         pieces = PIECES.findall(path.read_text(encoding="utf-8") if path.exists() else "")
@@ -62,7 +78,9 @@ def _cut_from(folder: Path, student: str) -> Iterator[tuple[str, int]]:
                 if len(after) < len(left) and [one for one in after if one != student] == others:
                     pieces, left = rest, after
         if left != others:
-            raise ValueError(f"{path} names {student} beside others: delete that by hand, and run this again")
+            raise ValueError(
+                f"{path} names {student} beside others: delete that by hand, and run this again"
+            )
         if left != before:
             write_whole(path, "".join(pieces))
             yield name, len(before) - len(others)
@@ -73,7 +91,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("student", help="the key: the first column of gradebook.csv")
     parser.add_argument("--out", type=path_of, default=GRADES, help="the folder with the grades")
     options = parser.parse_args(arguments)
-    sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
+    sys.stdout.reconfigure(
+        errors="replace"
+    )  # a name may hold what the terminal's encoding can't show
     try:
         print(forget(options.student, options.out))
     except (ValueError, BlockingIOError) as error:

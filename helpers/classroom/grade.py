@@ -1,6 +1,7 @@
-"""`make grade` judges each answer that was handed in, in a sandbox, and writes the gradebook, feedback and report. You
-can kill it and start it again: it keeps each verdict at once, and judges no answer twice unless the notebook or its
-check has changed."""
+"""`make grade` judges each answer that was handed in, in a sandbox, and writes the gradebook,
+feedback and report. You can kill it and start it again: it keeps each verdict at once, and judges
+no answer twice unless the notebook or its check has changed.
+"""
 
 import argparse
 import json
@@ -34,11 +35,14 @@ from .submissions import SUBMITTED, CannotBeGraded, Submission, of_one_lesson, s
 AT_ONCE = 2  # notebooks, unless a check measures time
 TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
 PROGRESS_S = 10.0  # between signs of life
-TOO_SLOW = ("still-running", "not-at-once")  # causes that another answer, running beside this one, may be to blame for
+TOO_SLOW = (
+    "still-running",
+    "not-at-once",
+)  # causes that another answer, running beside this one, may be to blame for
 TOO_LONG = f"its cells could not be read within {judge.READ_TIME_S} s"
 PART = (
-    "If it's one student's, put it into a folder, named after that student, and grade the folder around it; if it's a "
-    "part of the class's, unpack it, and grade what it holds"
+    "If it's one student's, put it into a folder, named after that student, and grade the folder "
+    "around it; if it's a part of the class's, unpack it, and grade what it holds"
 )
 Work = tuple[Submission, tuple[str, ...]]  # a submission, and the exercises to judge in it
 check = cache(lambda key: judge.check_hash(exercise(key)))  # of an exercise
@@ -46,14 +50,23 @@ runs_alone = cache(lambda key: exercise(key).alone)
 
 
 def grade(
-    collected: Path, out: Path, *, trusted: bool = False, nbgrader: Path | None = None, timeout: float = judge.TIMEOUT
+    collected: Path,
+    out: Path,
+    *,
+    trusted: bool = False,
+    nbgrader: Path | None = None,
+    timeout: float = judge.TIMEOUT,
 ) -> None:
-    """Grades the collected work, in a sandbox unless `trusted`, with `timeout` seconds for a student's function. Writes
-    the results into `out` and the scores into the gradebook of an `nbgrader` course, and prints what came of it. Raises
-    CannotBeGraded if there can be no sandbox; BlockingIOError if another grader works in that folder; ValueError for an
-    error in the teacher's files; NotReady, after all else is written, if nbgrader's course isn't ready."""
+    """Grades the collected work, in a sandbox unless `trusted`, with `timeout` seconds for a
+    student's function. Writes the results into `out` and the scores into the gradebook of an
+    `nbgrader` course, and prints what came of it. Raises CannotBeGraded if there can be no sandbox;
+    BlockingIOError if another grader works in that folder; ValueError for an error in the teacher's
+    files; NotReady, after all else is written, if nbgrader's course isn't ready.
+    """
     if not trusted and (reason := sandbox.unavailable_reason()):
-        raise CannotBeGraded(f"{reason}.\nTRUST=yes grades without a sandbox: students' code then has your rights.")
+        raise CannotBeGraded(
+            f"{reason}.\nTRUST=yes grades without a sandbox: students' code then has your rights."
+        )
     about, line = course(out), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
     with store(out) as records:
         read = {
@@ -81,16 +94,28 @@ def grade(
 
 
 def _renamed(collected: Path, handed_in: Sequence[Submission], records: Store) -> list[HandIn]:
-    """The hand-ins of earlier gradings that are another student's by the class list of today. Raises CannotBeGraded if
-    it's a zip in which no system named the students, and it lacks somebody who has handed in that lesson before: it may
-    be one student's, with others' names in it."""
-    whose = {(one.hand_in.file, one.hand_in.lesson, one.hand_in.digest): one.student.key for one in handed_in}
+    """The hand-ins of earlier gradings that are another student's by the class list of today.
+    Raises CannotBeGraded if it's a zip in which no system named the students, and it lacks somebody
+    who has handed in that lesson before: it may be one student's, with others' names in it.
+    """
+    whose = {
+        (one.hand_in.file, one.hand_in.lesson, one.hand_in.digest): one.student.key
+        for one in handed_in
+    }
     before = records.all(HandIn)
-    renamed = [one for one in before if whose.get((one.file, one.lesson, one.digest), one.student) != one.student]
+    renamed = [
+        one
+        for one in before
+        if whose.get((one.file, one.lesson, one.digest), one.student) != one.student
+    ]
     lessons = {one.hand_in.lesson for one in handed_in if one.hand_in.system == "plain"}
-    lacks = {one.student for one in before if one.lesson in lessons and one not in renamed} - {*whose.values()}
+    lacks = {one.student for one in before if one.lesson in lessons and one not in renamed} - {
+        *whose.values()
+    }
     if lacks and collected.is_file():
-        raise CannotBeGraded(f"{collected.name} lacks {short(', '.join(sorted(lacks)), 200)}, graded before. {PART}")
+        raise CannotBeGraded(
+            f"{collected.name} lacks {short(', '.join(sorted(lacks)), 200)}, graded before. {PART}"
+        )
     return renamed
 
 
@@ -98,12 +123,19 @@ def _bar(line: str, **options: Any) -> tqdm:
     """A progress bar; or where that can't be drawn, this line, every PROGRESS_S seconds."""
     if sys.stderr.isatty():
         return tqdm(delay=2, **options)
-    return tqdm(bar_format=f"{line}\n", delay=PROGRESS_S, mininterval=PROGRESS_S, miniters=1, **options)
+    return tqdm(
+        bar_format=f"{line}\n", delay=PROGRESS_S, mininterval=PROGRESS_S, miniters=1, **options
+    )
 
 
-def _to_do(records: Store, handed_in: Iterable[Submission], trusted: bool) -> tuple[list[Work], list[Work]]:
-    """The answers that have no verdict yet: those that may run beside another answer, and those that must run alone."""
-    final = {  # the verdict of this very check on this very notebook, unless a full disk prevented the check
+def _to_do(
+    records: Store, handed_in: Iterable[Submission], trusted: bool
+) -> tuple[list[Work], list[Work]]:
+    """The answers that have no verdict yet: those that may run beside another answer, and those
+    that must run alone.
+    """
+    # the verdict of this very check on this very notebook, unless a full disk prevented the check
+    final = {
         (row.student, row.exercise, row.digest, row.check, row.trusted)
         for row in records.all(Row)
         if row.cause != judge.NOT_CHECKED
@@ -112,7 +144,11 @@ def _to_do(records: Store, handed_in: Iterable[Submission], trusted: bool) -> tu
     for submission in handed_in:
         student, hand_in = submission.student.key, submission.hand_in
         wanted = [name for name in keys() if name.startswith(f"{hand_in.lesson}.")]
-        unjudged = [name for name in wanted if (student, name, hand_in.digest, check(name), trusted) not in final]
+        unjudged = [
+            name
+            for name in wanted
+            if (student, name, hand_in.digest, check(name), trusted) not in final
+        ]
         for work, kind in ((together, False), (alone, True)):
             if exercises := tuple(name for name in unjudged if runs_alone(name) is kind):
                 work.append((submission, exercises))
@@ -120,15 +156,32 @@ def _to_do(records: Store, handed_in: Iterable[Submission], trusted: bool) -> tu
 
 
 class _Judges:
-    """Processes that judge, one a notebook, `at_once` at a time. What is slow when judged `alone` is slow by itself."""
+    """Processes that judge, one a notebook, `at_once` at a time. What is slow when judged `alone`
+    is slow by itself.
+    """
 
-    def __init__(self, records: Store, trusted: bool, timeout: float, done: Callable[[], object], at_once: int):
-        self.records, self.trusted, self.timeout, self.done, self.at_once = records, trusted, timeout, done, at_once
+    def __init__(
+        self,
+        records: Store,
+        trusted: bool,
+        timeout: float,
+        done: Callable[[], object],
+        at_once: int,
+    ):
+        self.records, self.trusted, self.timeout, self.done, self.at_once = (
+            records,
+            trusted,
+            timeout,
+            done,
+            at_once,
+        )
         self.alone, self.over = at_once == 1, False
         self.lock, self.running = threading.Lock(), set()
 
     def judge_all(self, work: Iterable[Work]) -> None:
-        """Judges every answer, and keeps each verdict as soon as it comes. No judge outlives this."""
+        """Judges every answer, and keeps each verdict as soon as it comes. No judge outlives
+        this.
+        """
         with ThreadPoolExecutor(self.at_once) as pool:
             try:
                 for _ in pool.map(lambda job: self._judge(*job), work):
@@ -139,14 +192,20 @@ class _Judges:
                     process.kill()
 
     def _judge(self, submission: Submission, exercises: Sequence[str]) -> None:
-        """Keeps the verdict on each of these answers. An answer that ends its judge isn't graded; the others go on."""
+        """Keeps the verdict on each of these answers. An answer that ends its judge isn't graded;
+        the others go on.
+        """
         left, key, digest = list(exercises), submission.student.key, submission.hand_in.digest
 
         def put(exercise: str, **verdict) -> None:
             left.remove(exercise)
-            by = check(exercise) if self.alone or verdict.get("cause") not in TOO_SLOW else ""  # "" to judge it again
+            by = (
+                check(exercise) if self.alone or verdict.get("cause") not in TOO_SLOW else ""
+            )  # "" to judge it again
             with self.lock:
-                self.records.keep(Row(key, exercise, **verdict, digest=digest, check=by, trusted=self.trusted))
+                self.records.keep(
+                    Row(key, exercise, **verdict, digest=digest, check=by, trusted=self.trusted)
+                )
                 self.done()
 
         with for_one() as reasons:
@@ -159,12 +218,29 @@ class _Judges:
             for name in list(left):
                 put(name, outcome="not graded", because=why, cause=judge.NOT_CHECKED)
 
-    def _ask(self, notebook: bytes, commit: str, exercises: Sequence[str], put: Callable[..., None]) -> str:
-        """Starts a judge and passes on its verdicts. Returns how it ended, in case some verdicts are missing."""
-        request = {"exercises": list(exercises), "commit": commit, "trusted": self.trusted, "timeout": self.timeout}
+    def _ask(
+        self, notebook: bytes, commit: str, exercises: Sequence[str], put: Callable[..., None]
+    ) -> str:
+        """Starts a judge and passes on its verdicts. Returns how it ended, in case some verdicts
+        are missing.
+        """
+        request = {
+            "exercises": list(exercises),
+            "commit": commit,
+            "trusted": self.trusted,
+            "timeout": self.timeout,
+        }
         command = [sys.executable, "-m", "helpers.classroom.judge"]
-        how = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "cwd": ROOT, "start_new_session": True}
-        with tempfile.TemporaryFile() as complaints, subprocess.Popen(command, stderr=complaints, **how) as process:
+        how = {
+            "stdin": subprocess.PIPE,
+            "stdout": subprocess.PIPE,
+            "cwd": ROOT,
+            "start_new_session": True,
+        }
+        with (
+            tempfile.TemporaryFile() as complaints,
+            subprocess.Popen(command, stderr=complaints, **how) as process,
+        ):
             self.running.add(process)
             try:
                 with suppress(BrokenPipeError), process.stdin as inbox:
@@ -185,7 +261,9 @@ class _Judges:
 
 
 def _line(process: subprocess.Popen) -> bytes:
-    """The judge's next line; b"" if it has ended, or is killed because it took longer than TIMEOUT_S."""
+    """The judge's next line; b"" if it has ended, or is killed because it took longer than
+    TIMEOUT_S.
+    """
     clock = threading.Timer(TIMEOUT_S, process.kill)
     clock.start()
     try:
@@ -195,20 +273,50 @@ def _line(process: subprocess.Popen) -> bytes:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m helpers.classroom.grade", description="Grade students' work.")
-    parser.add_argument("collected", type=path_of, nargs="?", help="a folder or a zip, as Moodle or Canvas make it")
-    parser.add_argument("--out", type=path_of, help=f"where the grades go ({GRADES}, or grades/ in nbgrader's course)")
-    parser.add_argument("--trust", action="store_true", help="no sandbox: students' code runs with your rights")
-    parser.add_argument("--nbgrader", type=path_of, metavar="COURSE", help="a course to grade, and to give scores to")
-    parser.add_argument("--timeout", type=float, default=judge.TIMEOUT, help="seconds for a function (%(default).0f)")
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.classroom.grade", description="Grade students' work."
+    )
+    parser.add_argument(
+        "collected", type=path_of, nargs="?", help="a folder or a zip, as Moodle or Canvas make it"
+    )
+    parser.add_argument(
+        "--out",
+        type=path_of,
+        help=f"where the grades go ({GRADES}, or grades/ in nbgrader's course)",
+    )
+    parser.add_argument(
+        "--trust", action="store_true", help="no sandbox: students' code runs with your rights"
+    )
+    parser.add_argument(
+        "--nbgrader",
+        type=path_of,
+        metavar="COURSE",
+        help="a course to grade, and to give scores to",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=judge.TIMEOUT,
+        help="seconds for a function (%(default).0f)",
+    )
     options = parser.parse_args()
-    sys.stdout.reconfigure(errors="replace")  # a name may hold what the terminal's encoding can't show
+    sys.stdout.reconfigure(
+        errors="replace"
+    )  # a name may hold what the terminal's encoding can't show
     if not options.collected and not options.nbgrader:
         sys.exit("Say what to grade: make grade FROM=submissions.zip, or NBGRADER=course/")
     try:
-        collected = options.collected or options.nbgrader / SUBMITTED  # not all of the course: our grades are in it
+        collected = (
+            options.collected or options.nbgrader / SUBMITTED
+        )  # not all of the course: our grades are in it
         out = options.out or (options.nbgrader / "grades" if options.nbgrader else GRADES)
-        grade(collected, out, trusted=options.trust, nbgrader=options.nbgrader, timeout=options.timeout)
+        grade(
+            collected,
+            out,
+            trusted=options.trust,
+            nbgrader=options.nbgrader,
+            timeout=options.timeout,
+        )
     except NotReady as error:
         sys.exit(f"Graded, but nbgrader's gradebook has not changed. {error}")
     except (CannotBeGraded, OSError, ValueError) as error:

@@ -1,4 +1,6 @@
-"""One Grade for each answer: joins what was handed in, the check's verdict, and the teacher's points and comments."""
+"""One Grade for each answer: joins what was handed in, the check's verdict, and the teacher's
+points and comments.
+"""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,7 +17,8 @@ class Grade:
     student: Student  # with the name to show
     exercise: str  # "02.chunks"; "" for a hand-in without exercises
     hand_in: HandIn  # if there is none, its `file` is ""
-    row: Row  # if there is no verdict on this very notebook, its `outcome` is "missing" or "not graded"
+    # if there is no verdict on this very notebook, its `outcome` is "missing" or "not graded"
+    row: Row
     points: float  # out of `most`; the teacher's, if `by_teacher`
     most: float
     comment: str = ""
@@ -32,24 +35,37 @@ class Grade:
 
     @property
     def is_settled(self) -> bool:
-        """True if the points count; False if the answer could not be graded and the teacher hasn't given any points."""
+        """True if the points count; False if the answer could not be graded and the teacher hasn't
+        given any points.
+        """
         return self.by_teacher or self.outcome != "not graded"
 
     @property
     def standing(self) -> str:
-        """The outcome, or "half right"; what the teacher's points make of an answer that could not be graded."""
+        """The outcome, or "half right"; what the teacher's points make of an answer that could not
+        be graded.
+        """
         if self.outcome == "not graded" and self.by_teacher:
-            return "right" if self.points >= self.most else "half right" if self.points else "not yet"
+            return (
+                "right" if self.points >= self.most else "half right" if self.points else "not yet"
+            )
         return "half right" if self.row.half else self.outcome
 
 
 def grades(records: Store, course: Course) -> list[Grade]:
-    """Every student, known or expected, x every exercise of the lessons that anybody has handed in or the course names,
-    except those that are worth nothing; by name, then by exercise. A hand-in without exercises gets a Grade, too."""
+    """Every student, known or expected, x every exercise of the lessons that anybody has handed in
+    or the course names, except those that are worth nothing; by name, then by exercise. A hand-in
+    without exercises gets a Grade, too.
+    """
     hand_ins = {(hand_in.student, hand_in.lesson): hand_in for hand_in in records.all(HandIn)}
     rows = {(row.student, row.exercise): row for row in records.all(Row)}
-    lessons = {lesson for _, lesson in hand_ins} | set(course.due) | {key.partition(".")[0] for key in course.points}
-    exercises = {}  # of each lesson: those of this edition, in order, then any of an older edition that were graded
+    lessons = (
+        {lesson for _, lesson in hand_ins}
+        | set(course.due)
+        | {key.partition(".")[0] for key in course.points}
+    )
+    # of each lesson: those of this edition, in order, then any of an older edition that were graded
+    exercises = {}
     for lesson in sorted(lessons):
         current = [key for key in keys() if key.startswith(f"{lesson}.")]
         older = {row.exercise for row in rows.values() if row.lesson == lesson} - set(current)
@@ -60,7 +76,11 @@ def grades(records: Store, course: Course) -> list[Grade]:
             hand_in = hand_ins.get((student.key, lesson), HandIn(student.key, lesson, ""))
             for exercise in names or ([""] if hand_in.file else []):
                 if course.worth(exercise) or course.override(student.key, exercise)[0] is not None:
-                    joined.append(_grade(student, exercise, hand_in, rows.get((student.key, exercise)), course))
+                    joined.append(
+                        _grade(
+                            student, exercise, hand_in, rows.get((student.key, exercise)), course
+                        )
+                    )
     return joined
 
 
@@ -72,7 +92,9 @@ def moment(when: str) -> datetime | None:
 
 
 def _students(records: Store, course: Course) -> list[Student]:
-    """The students in the store, those that the course expects, and any others who handed something in; by name."""
+    """The students in the store, those that the course expects, and any others who handed something
+    in; by name.
+    """
     students = {student.key: student for student in records.all(Student)}
     for key in (hand_in.student for hand_in in records.all(HandIn)):
         students.setdefault(key, Student(key, ""))
@@ -81,13 +103,22 @@ def _students(records: Store, course: Course) -> list[Student]:
     return sorted(named, key=lambda student: (student.name.casefold(), student.key))
 
 
-def _grade(student: Student, exercise: str, hand_in: HandIn, row: Row | None, course: Course) -> Grade:
+def _grade(
+    student: Student, exercise: str, hand_in: HandIn, row: Row | None, course: Course
+) -> Grade:
     if not hand_in.file:
         row = Row(student.key, exercise, "missing")
     elif hand_in.why_not or not exercise:
-        row = Row(student.key, exercise, "not graded", hand_in.why_not or "this lesson has no exercises.")
+        row = Row(
+            student.key, exercise, "not graded", hand_in.why_not or "this lesson has no exercises."
+        )
     elif row is None or row.digest != hand_in.digest:
-        row = Row(student.key, exercise, "not graded", "this has not been graded yet. `make grade` does it.")
+        row = Row(
+            student.key,
+            exercise,
+            "not graded",
+            "this has not been graded yet. `make grade` does it.",
+        )
     most = course.worth(exercise) if exercise else 0.0
     points, comment = course.override(student.key, exercise)
     by_teacher = points is not None
@@ -97,8 +128,10 @@ def _grade(student: Student, exercise: str, hand_in: HandIn, row: Row | None, co
 
 
 def _late(hand_in: HandIn, due: datetime | None) -> Literal["", "late", "unknown"]:
-    """Canvas marks what is late. Otherwise it's what came after the due time, by nbgrader's timestamp or by a file's
-    own time. A copy's time may be later than the file's, so it shows only what was in time."""
+    """Canvas marks what is late. Otherwise it's what came after the due time, by nbgrader's
+    timestamp or by a file's own time. A copy's time may be later than the file's, so it shows only
+    what was in time.
+    """
     came = moment(hand_in.when)
     if hand_in.late:
         return "late"

@@ -1,8 +1,10 @@
-"""Judges the answers in one notebook, in a process of its own, for grade.py: `python -m helpers.classroom.judge`.
+"""Judges the answers in one notebook, in a process of its own, for grade.py: `python -m
+helpers.classroom.judge`.
 
-It reads a line of JSON, which says what to judge, and then the notebook; it writes each verdict as a line of JSON. A
-notebook that can't be read ends this process, not the grader; one that takes too long, by SIGPROF, because nothing else
-interrupts Python's compiler."""
+It reads a line of JSON, which says what to judge, and then the notebook; it writes each verdict as
+a line of JSON. A notebook that can't be read ends this process, not the grader; one that takes too
+long, by SIGPROF, because nothing else interrupts Python's compiler.
+"""
 
 import hashlib
 import json
@@ -22,7 +24,10 @@ import psutil
 
 from ..edition import git
 from ..folders import ROOT
-from ..measure.child import resource, tie_to_the_parent  # None on Windows: judged without a sandbox, or not at all
+from ..measure.child import (
+    resource,
+    tie_to_the_parent,
+)  # None on Windows: judged without a sandbox, or not at all
 from ..teach.exercises import NOT_CARRIED, Exercise, exercise
 from ..teach.judging import Fence
 from ..teach.source import Cell, NotCarried, answer, not_python
@@ -31,7 +36,10 @@ from ..units import GiB
 from . import sandbox
 from .reading import ASK, UNREADABLE, CannotBeGraded
 
-CODE_LENGTH, CELLS = 250_000, 5_000  # characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
+CODE_LENGTH, CELLS = (
+    250_000,
+    5_000,
+)  # characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
 READ_MEMORY, READ_TIME_S = 1 * GiB, 10  # of memory, and of processor time, to read a notebook
 TIMEOUT = 20.0  # seconds for a function, as at home
 SHOWN_LENGTH = 4_000  # characters of the judged cell
@@ -46,7 +54,9 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         request = json.loads(sys.stdin.buffer.readline())
         notebook = sys.stdin.buffer.read()
-        if hasattr(select, "poll"):  # poll(2) on a pipe's end: did the grader die before this was tied to it?
+        if hasattr(
+            select, "poll"
+        ):  # poll(2) on a pipe's end: did the grader die before this was tied to it?
             poller = select.poll()
             poller.register(out, 0)
             if poller.poll(0):
@@ -57,9 +67,15 @@ def main() -> None:
 
 
 def verdicts(
-    notebook: bytes, exercises: Sequence[str], commit: str = "", trusted: bool = False, timeout: float = TIMEOUT
+    notebook: bytes,
+    exercises: Sequence[str],
+    commit: str = "",
+    trusted: bool = False,
+    timeout: float = TIMEOUT,
 ) -> Iterator[dict]:
-    """The verdicts, with the fields of store.Row; `commit` is the commit of the notebook's edition."""
+    """The verdicts, with the fields of store.Row; `commit` is the commit of the notebook's
+    edition.
+    """
     try:
         with _limits():
             cells = code_cells(notebook)
@@ -70,14 +86,22 @@ def verdicts(
     for key in exercises:
         began = time.monotonic()
         task = as_given(exercise(key), commit)
-        yield {"exercise": key, **judged(task, cells, trusted, timeout), "seconds": round(time.monotonic() - began, 1)}
+        yield {
+            "exercise": key,
+            **judged(task, cells, trusted, timeout),
+            "seconds": round(time.monotonic() - began, 1),
+        }
 
 
-def judged(task: Exercise, cells: Sequence[Cell], trusted: bool = False, timeout: float = TIMEOUT) -> dict[str, Any]:
+def judged(
+    task: Exercise, cells: Sequence[Cell], trusted: bool = False, timeout: float = TIMEOUT
+) -> dict[str, Any]:
     try:
         with _limits():
             attempt = answer(task, cells)
-            reason = "" if attempt and task.is_attempt(attempt.code) else not_python(cells, task.name)
+            reason = (
+                "" if attempt and task.is_attempt(attempt.code) else not_python(cells, task.name)
+            )
     except NotCarried as error:
         return {"outcome": "not graded", "because": str(error), "cause": NOT_CARRIED}
     except Exception as error:
@@ -87,7 +111,9 @@ def judged(task: Exercise, cells: Sequence[Cell], trusted: bool = False, timeout
         return {"outcome": "not yet", "because": reason, "cause": "not-python"}
     if attempt is None:
         return {"outcome": "not attempted", "because": f"No cell defines `{task.name}`."}
-    verdict = task.verdict(attempt, timeout=timeout, fence=(lambda folder: Fence()) if trusted else sandbox.fence)
+    verdict = task.verdict(
+        attempt, timeout=timeout, fence=(lambda folder: Fence()) if trusted else sandbox.fence
+    )
     fields = {name: getattr(verdict, name) for name in ("because", "cause", "figures", "half")}
     fields["outcome"] = "not graded" if verdict.cause == NOT_CHECKED else verdict.outcome
     code = short(attempt.texts[attempt.file].strip().expandtabs(4), SHOWN_LENGTH)
@@ -122,7 +148,9 @@ def code_cells(notebook: bytes) -> list[Cell]:
         raise CannotBeGraded(f"{problem}; {ASK}") from None
     cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list):
-        raise CannotBeGraded(f"it is JSON, but not a notebook of format 4, which JupyterLab saves; {ASK}")
+        raise CannotBeGraded(
+            f"it is JSON, but not a notebook of format 4, which JupyterLab saves; {ASK}"
+        )
     if len(cells) > CELLS:
         raise CannotBeGraded(f"it has {len(cells):,} cells; the limit is {CELLS:,}")
     texts = []
@@ -140,13 +168,17 @@ def code_cells(notebook: bytes) -> list[Cell]:
 
 @contextmanager
 def _limits() -> Iterator[None]:
-    """Limits address space to READ_MEMORY more than now, setrlimit(2); processor time to READ_TIME_S, setitimer(2)."""
+    """Limits address space to READ_MEMORY more than now, setrlimit(2); processor time to
+    READ_TIME_S, setitimer(2).
+    """
     if not resource:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     size = psutil.Process().memory_info().vms + READ_MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard))
+    resource.setrlimit(
+        resource.RLIMIT_AS, (size if hard == resource.RLIM_INFINITY else min(size, hard), hard)
+    )
     signal.setitimer(signal.ITIMER_PROF, READ_TIME_S)
     try:
         yield

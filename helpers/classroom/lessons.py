@@ -1,4 +1,6 @@
-"""What the outputs say about a lesson: its title, its exercises, the predictions it asks for, and the measurements."""
+"""What the outputs say about a lesson: its title, its exercises, the predictions it asks for, and
+the measurements.
+"""
 
 import json
 from collections.abc import Mapping
@@ -30,9 +32,13 @@ class Question:
     text: str
     kind: Kind | Literal["quiz"] = "number"
     unit: str = ""
-    names: tuple[str, ...] = ()  # of the numbers ("" for a single one), the choices, or the things to put in order
+    names: tuple[
+        str, ...
+    ] = ()  # of the numbers ("" for a single one), the choices, or the things to put in order
     most: float | None = None
-    measured: Value | None = None  # in the question's unit, in the form of an answer (a letter for a quiz)
+    measured: Value | None = (
+        None  # in the question's unit, in the form of an answer (a letter for a quiz)
+    )
     recorded: bool = False  # was it measured on another machine?
 
     @property
@@ -51,7 +57,9 @@ class Lesson:
 @cache
 def lesson(number: str, notebooks: Path = NOTEBOOKS, executed: Path = EXECUTED) -> Lesson:
     """The lesson with this number, "02"; if there is no such lesson, its number is its title."""
-    path = next(iter(sorted(notebooks.glob(f"{number}_*.ipynb"))), None) if number.isdigit() else None
+    path = (
+        next(iter(sorted(notebooks.glob(f"{number}_*.ipynb"))), None) if number.isdigit() else None
+    )
     if path is None:
         return Lesson(number, f"Lesson {number}" if number else "No lesson")
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
@@ -60,20 +68,29 @@ def lesson(number: str, notebooks: Path = NOTEBOOKS, executed: Path = EXECUTED) 
     asked, measured = _asked(executed / path.name)
     kept = json.loads(QUESTIONS.read_text(encoding="utf-8")) if QUESTIONS.exists() else {}
     questions = []
-    for key, one in ({key: one for key, one in kept.items() if key.startswith(number)} | asked).items():
+    for key, one in (
+        {key: one for key, one in kept.items() if key.startswith(number)} | asked
+    ).items():
         here = in_unit(measured.get(key), one["unit"])
         elsewhere = kept.get(key, {}).get("measured") if here is None else None
-        values = one | {"measured": elsewhere if here is None else here, "recorded": elsewhere is not None}
+        values = one | {
+            "measured": elsewhere if here is None else here,
+            "recorded": elsewhere is not None,
+        }
         questions.append(question(key, values))
     for quiz in quizzes(number):
         names = tuple(f"({letter}) {plain(choice.text)}" for letter, choice in quiz.lettered)
         right = next(letter for letter, choice in quiz.lettered if choice.right)
-        questions.append(Question(quiz.handed_in, quiz.question, "quiz", names=names, measured=right))
+        questions.append(
+            Question(quiz.handed_in, quiz.question, "quiz", names=names, measured=right)
+        )
     return Lesson(number, title, tuple(questions))
 
 
 def question(key: str, values: Mapping[str, Any]) -> Question:
-    """From plain data, as in QUESTIONS or as `Prediction.asked`. TypeError or KeyError if something is wrong."""
+    """From plain data, as in QUESTIONS or as `Prediction.asked`. TypeError or KeyError if something
+    is wrong.
+    """
     values = dict(values)
     return Question(key, text=values.pop("question"), names=tuple(values.pop("names")), **values)
 
@@ -91,14 +108,21 @@ def exercise_title(key: str) -> str:
 
 
 def _asked(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Of a lesson that was run: the questions that it asks, and what it measured, by key. Sizes are in bytes."""
+    """Of a lesson that was run: the questions that it asks, and what it measured, by key. Sizes are
+    in bytes.
+    """
     asked, measured = {}, {}
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if path.exists() else ():
         for output in cell.get("outputs", ()):
             html = "".join(output.get("data", {}).get("text/html", ()))
-            if "data-asked" in html or "data-predicted" in html:  # saves parsing the other outputs, some of a megabyte
+            if (
+                "data-asked" in html or "data-predicted" in html
+            ):  # saves parsing the other outputs, some of a megabyte
                 page = BeautifulSoup(html, "html.parser")
-                asked |= {one["data-predict"]: json.loads(one["data-asked"]) for one in page.select("[data-asked]")}
+                asked |= {
+                    one["data-predict"]: json.loads(one["data-asked"])
+                    for one in page.select("[data-asked]")
+                }
                 for line in page.select("[data-predicted]"):
                     measured[line["data-predicted"]] = json.loads(line["data-measured"])
     return asked, measured
@@ -112,11 +136,16 @@ def in_unit(value: Any, unit: str) -> Any:
 
 
 def record(executed: Path = EXECUTED) -> None:
-    """Keeps the questions of all lessons, as `make record` has run them, with what they measured."""
+    """Keeps the questions of all lessons, as `make record` has run them, with what they
+    measured.
+    """
     kept = {}
     for path in sorted(executed.glob("[0-9][0-9]_*.ipynb")):
         asked, measured = _asked(path)
-        kept |= {key: one | {"measured": in_unit(measured.get(key), one["unit"])} for key, one in asked.items()}
+        kept |= {
+            key: one | {"measured": in_unit(measured.get(key), one["unit"])}
+            for key, one in asked.items()
+        }
     write_whole(QUESTIONS, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -1,5 +1,6 @@
-"""Lists and reads students' folders and zips alike, within limits: extracts nothing, and follows no link. The sizes
-that a zip declares don't count: bytes are counted as they come."""
+"""Lists and reads students' folders and zips alike, within limits: extracts nothing, and follows no
+link. The sizes that a zip declares don't count: bytes are counted as they come.
+"""
 
 import codecs
 import errno
@@ -25,18 +26,30 @@ from ..whole import regular_file
 NOTEBOOK_SIZE = 32 * MiB  # a lesson with its figures takes 1 to 3 MiB
 ZIP_SIZE = 64 * MiB  # a student's zip
 ZIP_ENTRIES = 1_000  # in a student's zip
-ZIP_NAMES_SIZE = 1 * MiB  # the list of names at the end of a student's zip, which zipfile reads at once
+ZIP_NAMES_SIZE = (
+    1 * MiB
+)  # the list of names at the end of a student's zip, which zipfile reads at once
 CLASS_NAMES_SIZE = 16 * MiB  # the same list in the class's zip
 STUDENT_SIZE = 512 * MiB  # from one student, unpacked, in all
 
-CLEAR, ALONE = "clear its outputs (Edit > Clear All Outputs) and hand in again", "hand in the notebook alone"
+CLEAR, ALONE = (
+    "clear its outputs (Edit > Clear All Outputs) and hand in again",
+    "hand in the notebook alone",
+)
 LINK = "it is a link; hand in the file itself"
 SPECIAL = "it is a pipe or a device; hand in a file"
-ENCRYPTED, UTF_8, UNIX = 0x1, 0x800, 3  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
+ENCRYPTED, UTF_8, UNIX = (
+    0x1,
+    0x800,
+    3,
+)  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
 KIND_SIZE = 64  # bytes that show what a file is
 HEADER_SIZE = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
-# Letters and marks that show nothing, so that two names look alike. UCD, Default_Ignorable_Code_Point; Braille's blank.
-BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+# Letters and marks that show nothing, so that two names look alike. UCD,
+# Default_Ignorable_Code_Point; Braille's blank.
+BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # part of how names are spelt
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 ASK = "hand in the notebook (.ipynb), or the zip that `make hand-in` makes"
@@ -50,18 +63,24 @@ KINDS = {  # of files that are taken for notebooks and zips: how they begin
     b"7z\xbc\xaf": "a 7-Zip archive",
     b"version https://git-lfs": "a pointer of Git LFS to a file",
 }
-COPIED_S = 60.0  # a file that was last written when it came here may have been copied then, or downloaded
+COPIED_S = (
+    60.0  # a file that was last written when it came here may have been copied then, or downloaded
+)
 JUNK = {"__macosx", ".ds_store", ".ipynb_checkpoints", "thumbs.db", "desktop.ini"}
 
 
 class CannotBeGraded(Exception):
-    """Why not, and what would help, in words for whoever can change it: the student, if it's about a hand-in."""
+    """Why not, and what would help, in words for whoever can change it: the student, if it's about
+    a hand-in.
+    """
 
 
 @contextmanager
 def for_one() -> Iterator[list[str]]:
-    """Whatever fails in it, for one student or one picture, goes into the list as the reason, and the others go on.
-    What the machine can't do is raised, because it fails for everybody: OSError, MemoryError, an error of SQLite."""
+    """Whatever fails in it, for one student or one picture, goes into the list as the reason, and
+    the others go on. What the machine can't do is raised, because it fails for everybody: OSError,
+    MemoryError, an error of SQLite.
+    """
     reasons: list[str] = []
     try:
         yield reasons
@@ -70,29 +89,43 @@ def for_one() -> Iterator[list[str]]:
     except CannotBeGraded as error:
         reasons.append(str(error))
     except Exception as error:
-        reasons.append(one_line(f"the grader can't deal with it: it raised {type(error).__name__}: {error}", 300))
+        reasons.append(
+            one_line(
+                f"the grader can't deal with it: it raised {type(error).__name__}: {error}", 300
+            )
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class File:
-    parts: tuple[str, ...]  # its place below the collected folder, through zips: ("name", "02.zip", "02_copy.ipynb")
+    parts: tuple[
+        str, ...
+    ]  # its place below the collected folder, through zips: ("name", "02.zip", "02_copy.ipynb")
     at: Path | zipfile.ZipInfo  # its path on the disk, or its entry in the zip `inside`
     inside: "File | None" = None
-    changed: float | None = None  # in seconds since 1970, according to its folder or zip; None if that gives no time
+    changed: float | None = (
+        None  # in seconds since 1970, according to its folder or zip; None if that gives no time
+    )
     trouble: str | None = None  # why it can't be read; None if nothing is known to be wrong with it
     copied: bool = False  # may `changed` be the time at which it was copied here?
-    of_class: bool = False  # a zip of the whole class, which no student packed, so it may have any size
+    of_class: bool = (
+        False  # a zip of the whole class, which no student packed, so it may have any size
+    )
 
     @property
     def name(self) -> str:
         return self.parts[-1]
 
 
-Listing = list[tuple[tuple[str, ...], File | None]]  # the parts of each name, and the file; None for a folder
+Listing = list[
+    tuple[tuple[str, ...], File | None]
+]  # the parts of each name, and the file; None for a folder
 
 
 def listed(folder: Path) -> Listing:
-    """All that lies below a folder on the disk. A link, and a folder that can't be listed, is a file with trouble."""
+    """All that lies below a folder on the disk. A link, and a folder that can't be listed, is a
+    file with trouble.
+    """
     members: Listing = []
     waiting = [((), folder)]
     while waiting:
@@ -112,7 +145,9 @@ def listed(folder: Path) -> Listing:
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError as error:  # its path is too long, or it's gone
-                members.append((below, File(below, path, trouble=f"it cannot be read: {error.strerror}")))
+                members.append(
+                    (below, File(below, path, trouble=f"it cannot be read: {error.strerror}"))
+                )
                 continue
             if stat.S_ISDIR(status.st_mode):
                 waiting.append((below, path))
@@ -120,19 +155,25 @@ def listed(folder: Path) -> Listing:
             is_link = stat.S_ISLNK(status.st_mode) or status.st_nlink > 1
             trouble = LINK if is_link else None if stat.S_ISREG(status.st_mode) else SPECIAL
             copied = abs(status.st_ctime - status.st_mtime) < COPIED_S
-            members.append((below, File(below, path, changed=status.st_mtime, trouble=trouble, copied=copied)))
+            members.append(
+                (below, File(below, path, changed=status.st_mtime, trouble=trouble, copied=copied))
+            )
     return sorted(members, key=lambda member: member[0])
 
 
 class Reader:
-    """Reads files, at most `left` bytes in all: set it for each student. It doesn't reopen a zip that it holds open."""
+    """Reads files, at most `left` bytes in all: set it for each student. It doesn't reopen a zip
+    that it holds open.
+    """
 
     def __init__(self) -> None:
         self.left = STUDENT_SIZE
         self._held: dict[File, zipfile.ZipFile] = {}
 
     def read(self, file: File, limit: int, what: str = "file") -> bytes:
-        """All of a file, if it has no more than `limit` bytes; `what` is "notebook", "zip" or "file"."""
+        """All of a file, if it has no more than `limit` bytes; `what` is "notebook", "zip" or
+        "file".
+        """
         data = io.BytesIO()
         with self._opened(file, what) as (stream, size), _in_words(what):
             if size > limit:
@@ -141,9 +182,13 @@ class Reader:
                 data.write(block)
                 self.left -= len(block)
                 if data.tell() > limit:
-                    raise CannotBeGraded(_too_large(what, f"more than {in_words(limit, 'bytes')}", limit))
+                    raise CannotBeGraded(
+                        _too_large(what, f"more than {in_words(limit, 'bytes')}", limit)
+                    )
                 if self.left < 0:
-                    raise CannotBeGraded(f"more than {in_words(STUDENT_SIZE, 'bytes')} were handed in; {ALONE}")
+                    raise CannotBeGraded(
+                        f"more than {in_words(STUDENT_SIZE, 'bytes')} were handed in; {ALONE}"
+                    )
         return data.getvalue()
 
     @contextmanager
@@ -186,7 +231,9 @@ class Reader:
                 end = entry.header_offset + HEADER_SIZE + entry.compress_size
                 if parts and not any(map(_junk, parts)):
                     is_folder = entry.is_dir() and not outside
-                    members.append((parts, None if is_folder else _in_zip(zipped, parts, entry, outside)))
+                    members.append(
+                        (parts, None if is_folder else _in_zip(zipped, parts, entry, outside))
+                    )
         return sorted(members, key=lambda member: member[0])
 
     @contextmanager
@@ -196,7 +243,9 @@ class Reader:
             raise CannotBeGraded(file.trouble)
         with ExitStack() as stack:
             if file.inside:
-                zipped = self._held.get(file.inside) or stack.enter_context(self.holding(file.inside))
+                zipped = self._held.get(file.inside) or stack.enter_context(
+                    self.holding(file.inside)
+                )
                 with _in_words(what):
                     stream, size = stack.enter_context(zipped.open(file.at)), file.at.file_size
             else:
@@ -207,7 +256,9 @@ class Reader:
 
 
 class _LimitedReads:
-    """A file for zipfile, which reads a zip's whole list of names at once, whatever length the zip declares for it."""
+    """A file for zipfile, which reads a zip's whole list of names at once, whatever length the zip
+    declares for it.
+    """
 
     def __init__(self, file: BinaryIO, limit: int):
         self._file, self._limit = file, limit
@@ -215,7 +266,9 @@ class _LimitedReads:
 
     def read(self, size: int = -1) -> bytes:
         if size > self._limit:
-            raise CannotBeGraded(f"the zip's list of names takes {in_words(size, 'bytes')}; {ALONE}")
+            raise CannotBeGraded(
+                f"the zip's list of names takes {in_words(size, 'bytes')}; {ALONE}"
+            )
         return self._file.read(size)
 
 
@@ -227,11 +280,16 @@ def what_it_is(data: bytes) -> str:
 
 
 def one_line(text: str, most: int | None = None) -> str:
-    """Text for any page, table or terminal: nothing that breaks the line, isn't text, or can't be seen (some of that
-    turns the text after it around: UAX #9, "Explicit Directional Formatting") but JOINERS; cut to `most` characters."""
+    """Text for any page, table or terminal: nothing that breaks the line, isn't text, or can't be
+    seen (some of that turns the text after it around: UAX #9, "Explicit Directional Formatting")
+    but JOINERS; cut to `most` characters.
+    """
     text = BLANK.sub("", text)
     instead = {"Cf": "", "Cc": " ", "Zs": " ", "Zl": " ", "Zp": " "}  # by category
-    kept = (c if c.isprintable() or c in JOINERS else instead.get(unicodedata.category(c), UNKNOWN) for c in text)
+    kept = (
+        c if c.isprintable() or c in JOINERS else instead.get(unicodedata.category(c), UNKNOWN)
+        for c in text
+    )
     shown = unicodedata.normalize("NFC", " ".join("".join(kept).split()).strip(JOINERS + " "))
     return shown if most is None or len(shown) <= most else shown[: most - 1] + "…"
 
@@ -242,14 +300,31 @@ def _in_words(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        why = LINK if error.errno == errno.ELOOP else f"the {what} cannot be read: {error.strerror or error}"
+        why = (
+            LINK
+            if error.errno == errno.ELOOP
+            else f"the {what} cannot be read: {error.strerror or error}"
+        )
         raise CannotBeGraded(why) from None
-    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, RuntimeError, OverflowError) as error:
-        raise CannotBeGraded(f"the zip is damaged ({one_line(str(error), 200) or type(error).__name__})") from None
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        struct.error,
+        EOFError,
+        ValueError,
+        RuntimeError,
+        OverflowError,
+    ) as error:
+        raise CannotBeGraded(
+            f"the zip is damaged ({one_line(str(error), 200) or type(error).__name__})"
+        ) from None
 
 
 def _too_large(what: str, size: str, limit: int) -> str:
-    return f"the {what} is {size}; the limit is {in_words(limit, 'bytes')}: {CLEAR if what == 'notebook' else ALONE}"
+    return (
+        f"the {what} is {size}; the limit is {in_words(limit, 'bytes')}: "
+        f"{CLEAR if what == 'notebook' else ALONE}"
+    )
 
 
 def _junk(name: str) -> bool:
@@ -257,7 +332,9 @@ def _junk(name: str) -> bool:
     return name.casefold() in JUNK or name.startswith("._")
 
 
-def _in_zip(zipped: File, parts: tuple[str, ...], entry: zipfile.ZipInfo, trouble: str | None) -> File:
+def _in_zip(
+    zipped: File, parts: tuple[str, ...], entry: zipfile.ZipInfo, trouble: str | None
+) -> File:
     kind = stat.S_IFMT(entry.external_attr >> 16) if entry.create_system == UNIX else 0
     if trouble:
         pass
@@ -265,8 +342,14 @@ def _in_zip(zipped: File, parts: tuple[str, ...], entry: zipfile.ZipInfo, troubl
         trouble = LINK if kind == stat.S_IFLNK else SPECIAL
     elif entry.flag_bits & ENCRYPTED:
         trouble = "it is encrypted; hand it in without a password"
-    elif entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # zipfile unpacks it without a bound
-        trouble = f"it uses a compression that we don't read (method {entry.compress_type}); pack it as an ordinary zip"
+    elif entry.compress_type not in (
+        zipfile.ZIP_STORED,
+        zipfile.ZIP_DEFLATED,
+    ):  # zipfile unpacks it without a bound
+        trouble = (
+            f"it uses a compression that we don't read (method {entry.compress_type}); pack it as "
+            "an ordinary zip"
+        )
     changed = None
     with suppress(ValueError, OverflowError, OSError):
         changed = datetime(*entry.date_time).timestamp()
@@ -276,9 +359,18 @@ def _in_zip(zipped: File, parts: tuple[str, ...], entry: zipfile.ZipInfo, troubl
 def _place(entry: zipfile.ZipInfo) -> tuple[tuple[str, ...], str | None]:
     """The parts of an entry's name; and a complaint if it leads out of the zip."""
     name = entry.filename
-    if not entry.flag_bits & UTF_8:  # macOS writes UTF-8 without saying so, and zipfile reads it as code page 437
+    if (
+        not entry.flag_bits & UTF_8
+    ):  # macOS writes UTF-8 without saying so, and zipfile reads it as code page 437
         with suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
     parts = tuple(part for part in re.split(r"[/\\]", name) if part not in ("", "."))
     outside = re.match(r"[/\\]|[A-Za-z]:", name) or ".." in parts
-    return parts, f"it names a file outside the zip ({one_line(name, 60)}); pack it again" if outside else None
+    return (
+        parts,
+        (
+            f"it names a file outside the zip ({one_line(name, 60)}); pack it again"
+            if outside
+            else None
+        ),
+    )

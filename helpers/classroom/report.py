@@ -1,4 +1,6 @@
-"""What a teacher reads about a class: the report, which names nobody, and what `make grade` says in the end."""
+"""What a teacher reads about a class: the report, which names nobody, and what `make grade` says in
+the end.
+"""
 
 import ast
 import builtins
@@ -33,7 +35,10 @@ HELPERS = folders.ROOT / "helpers"
 OURS = (*HELPERS.glob("teach/*.py"), *HELPERS.glob("classroom/*.py"), HELPERS / "units.py")
 TOKEN = re.compile(r"\w+|[^\w\s]")
 LEFT_OUT = "…"
-IN_WORDS = {"raised": "stopped with an error", "not-python": "not valid Python"}  # causes that need more words
+IN_WORDS = {
+    "raised": "stopped with an error",
+    "not-python": "not valid Python",
+}  # causes that need more words
 NO_TIME = {
     "moodle": "Moodle's download has no times: look at “Last modified” in its list of submissions",
     "nbgrader": "there is no timestamp.txt, or none that can be read",
@@ -42,9 +47,17 @@ NO_TIME = {
 HANDED_IN = [kind.word for kind in OUTCOMES if kind.word != "missing"]
 
 
-def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, folder: Path, *, trusted: bool) -> str:
-    """The page for the class with these grades and hand-ins, and with the votes that the wall has kept in `folder`;
-    `trusted` if it was graded without a sandbox."""
+def report(
+    grades: Sequence[Grade],
+    hand_ins: Sequence[HandIn],
+    course: Course,
+    folder: Path,
+    *,
+    trusted: bool,
+) -> str:
+    """The page for the class with these grades and hand-ins, and with the votes that the wall has
+    kept in `folder`; `trusted` if it was graded without a sandbox.
+    """
     names = sorted({grade.lesson for grade in grades if grade.exercise})
     judged = [grade for grade in grades if grade.outcome in ("right", "not yet")]
     seconds = [grade.row.seconds for grade in grades if grade.row.seconds]
@@ -56,7 +69,8 @@ def report(grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, 
         hand_ins=len(hand_ins),
         answers=len(judged),
         lessons=[
-            _lesson(name, [one for one in grades if one.lesson == name], hand_ins, course, folder) for name in names
+            _lesson(name, [one for one in grades if one.lesson == name], hand_ins, course, folder)
+            for name in names
         ],
         least=MIN_ANSWERS,
         without_sandbox=len(judged) if trusted else sum(grade.row.trusted for grade in judged),
@@ -75,7 +89,10 @@ def _lesson(
     handed_in = [answers for answers in by_student if answers[0].outcome != "missing"]
     settled = [answers for answers in handed_in if all(grade.is_settled for grade in answers)]
     titles = {key: exercise_title(key) for key in by_exercise}
-    counts = {f"{titles[key]} ({key})": Counter(one.standing for one in by_exercise[key]) for key in titles}
+    counts = {
+        f"{titles[key]} ({key})": Counter(one.standing for one in by_exercise[key])
+        for key in titles
+    }
     drawn, too_few = pictures(lesson(name), hand_ins)
     return {
         "title": lesson(name).title,
@@ -84,10 +101,16 @@ def _lesson(
         "due": course.due.get(name),
         "missing": len(by_student) - len(handed_in),
         "not_graded": len(handed_in) - len(settled),
-        "median": number(median(sum(grade.points for grade in answers) for answers in settled)) if settled else "–",
+        "median": (
+            number(median(sum(grade.points for grade in answers) for answers in settled))
+            if settled
+            else "–"
+        ),
         "most": number(sum(answers[0].most for answers in by_exercise.values())),
         "figure": outcomes(counts)._repr_html_(),
-        "exercises": [(key, titles[key], of, mistakes(of)[:MOST_MISTAKES]) for key, of in by_exercise.items()],
+        "exercises": [
+            (key, titles[key], of, mistakes(of)[:MOST_MISTAKES]) for key, of in by_exercise.items()
+        ],
         "predictions": [picture._repr_html_() for picture in drawn],
         "recorded": any(asked.recorded for asked in lesson(name).questions),
         "votes": votes(name, folder),
@@ -104,8 +127,9 @@ class Votes(NamedTuple):
 
 
 def votes(number: str, folder: Path) -> list[list[Votes]]:
-    """The votes on a lesson's questions that were kept in `folder`, or in one beside it that was graded into: a list
-    for each question, in the lesson's order, with the newest class first."""
+    """The votes on a lesson's questions that were kept in `folder`, or in one beside it that was
+    graded into: a list for each question, in the lesson's order, with the newest class first.
+    """
     drawn: dict[str, list[Votes]] = {asked.key: [] for asked in lesson(number).questions}
     beside = (path.parent / FOLDER for path in folder.resolve().parent.glob(f"*/{CLASS}"))
     found = {path for one in (folder.resolve() / FOLDER, *beside) for path in one.glob("*.json")}
@@ -118,28 +142,42 @@ def votes(number: str, folder: Path) -> list[list[Votes]]:
                 caption = f"{plain(asked.text)} ({asked.key}, {day})"
                 with for_one():
                     if shown := chart(asked, *both, caption=caption):
-                        drawn.setdefault(asked.key, []).append(Votes(day, shown, share(asked, *both)))
+                        drawn.setdefault(asked.key, []).append(
+                            Votes(day, shown, share(asked, *both))
+                        )
     return [*filter(None, drawn.values())]
 
 
 def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:
-    """Of answers to one exercise: each mistake in words, how often, and what the check said once; commonest first."""
+    """Of answers to one exercise: each mistake in words, how often, and what the check said once;
+    commonest first.
+    """
     by_cause: dict[str, Counter[str]] = defaultdict(Counter)
     for grade in grades:
         if grade.outcome == "not yet":
             by_cause[grade.row.cause][impersonal(grade.row.because, grade.exercise)] += 1
     return [
-        (IN_WORDS.get(cause, cause.replace("-", " ")) or "no cause given", said.total(), said.most_common(1)[0][0])
+        (
+            IN_WORDS.get(cause, cause.replace("-", " ")) or "no cause given",
+            said.total(),
+            said.most_common(1)[0][0],
+        )
         for cause, said in sorted(by_cause.items(), key=lambda item: (-item[1].total(), item[0]))
     ]
 
 
 def impersonal(words: str, exercise: str = "") -> str:
-    """`words` without an error's message and the line of code after it. Elsewhere it keeps words from our own sentences
-    or the exercise, Python's own names, and numbers of up to five digits; everything else becomes "…"."""
+    """`words` without an error's message and the line of code after it. Elsewhere it keeps words
+    from our own sentences or the exercise, Python's own names, and numbers of up to five digits;
+    everything else becomes "…".
+    """
 
     def shown(token: re.Match[str]) -> str:
-        return token[0] if token[0] in _our_words(exercise) or re.fullmatch("[0-9]{1,5}", token[0]) else LEFT_OUT
+        return (
+            token[0]
+            if token[0] in _our_words(exercise) or re.fullmatch("[0-9]{1,5}", token[0])
+            else LEFT_OUT
+        )
 
     words = re.sub(r"\b(raised \w+): .*", rf"\1: {LEFT_OUT}", " ".join(words.split()))
     return short(re.sub(rf"{LEFT_OUT}(\W*{LEFT_OUT})+", LEFT_OUT, TOKEN.sub(shown, words)), 300)
@@ -147,11 +185,18 @@ def impersonal(words: str, exercise: str = "") -> str:
 
 @cache
 def _our_words(exercise: str) -> frozenset[str]:
-    texts = [*dir(builtins), *signal.Signals.__members__, LEFT_OUT, *chain.from_iterable(map(_strings, OURS))]
+    texts = [
+        *dir(builtins),
+        *signal.Signals.__members__,
+        LEFT_OUT,
+        *chain.from_iterable(map(_strings, OURS)),
+    ]
     folder = folders.EXERCISES.joinpath(*exercise.split("."))
     if exercise and folder.exists():
         texts += _strings(folder / "check.py")
-        texts += [(folder / name).read_text(encoding="utf-8") for name in ("prompt.md", "starter.py")]
+        texts += [
+            (folder / name).read_text(encoding="utf-8") for name in ("prompt.md", "starter.py")
+        ]
     return frozenset(TOKEN.findall(" ".join(texts)))
 
 
@@ -160,12 +205,16 @@ def _strings(file: Path) -> list[str]:
     """The strings in a module, without its docstrings, which may have names in their examples."""
     nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
     docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    constants = (node for node in nodes if isinstance(node, ast.Constant) and id(node) not in docstrings)
+    constants = (
+        node for node in nodes if isinstance(node, ast.Constant) and id(node) not in docstrings
+    )
     return [node.value for node in constants if isinstance(node.value, str)]
 
 
 def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
-    """Text for a terminal. `written`: the files for the teacher; the first lies in the folder that holds them all."""
+    """Text for a terminal. `written`: the files for the teacher; the first lies in the folder that
+    holds them all.
+    """
     grades, folder = joined(records, course), written[0].parent
     counts = Counter(grade.standing for grade in grades if grade.exercise)
     lines: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
@@ -182,8 +231,12 @@ def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
     ).rstrip()
 
 
-def needs(grades: Sequence[Grade], hand_ins: Iterable[HandIn], course: Course) -> Iterator[tuple[str, str, str]]:
-    """What needs the teacher: the need's name in the template, a line, and the exercise or the lesson it's about."""
+def needs(
+    grades: Sequence[Grade], hand_ins: Iterable[HandIn], course: Course
+) -> Iterator[tuple[str, str, str]]:
+    """What needs the teacher: the need's name in the template, a line, and the exercise or the
+    lesson it's about.
+    """
     names: dict[str, set[Student]] = defaultdict(set)
     for grade in grades:
         who = _who(grade.student)
@@ -191,26 +244,38 @@ def needs(grades: Sequence[Grade], hand_ins: Iterable[HandIn], course: Course) -
         if grade.outcome == "missing" and not grade.by_teacher:
             yield "missing", who, grade.lesson
         if not grade.is_settled:
-            yield "ungraded", f"{who}, {grade.hand_in.file}: {short(plain(grade.row.because), 300)}", grade.exercise
+            yield (
+                "ungraded",
+                f"{who}, {grade.hand_in.file}: {short(plain(grade.row.because), 300)}",
+                grade.exercise,
+            )
         if grade.points > grade.most:
             yield "bonus", f"{who}, {number(grade.points)} of {number(grade.most)}", grade.exercise
         if grade.late:
             came, of = moment(grade.hand_in.when), f"{who}, {grade.hand_in.file}"
-            line = f"{of}: {came:%d %B %Y, %H:%M}" if came else NO_TIME.get(grade.hand_in.system, of)
+            line = (
+                f"{of}: {came:%d %B %Y, %H:%M}" if came else NO_TIME.get(grade.hand_in.system, of)
+            )
             yield grade.late, line, grade.lesson
         if course.students and grade.student.key not in course.students and grade.hand_in.file:
             yield "strangers", f"{who}, {grade.hand_in.file}", grade.lesson
     students = {grade.student.key: grade.student for grade in grades}
     for hand_in in hand_ins:
         if hand_in.others and hand_in.student in students:
-            line = f"{_who(students[hand_in.student])}: {hand_in.file} counts, not {', '.join(hand_in.others)}"
+            line = (
+                f"{_who(students[hand_in.student])}: {hand_in.file} counts, not "
+                f"{', '.join(hand_in.others)}"
+            )
             yield "several", short(line, 400), hand_in.lesson
     for twins in names.values():
         if len(twins) > 1:
             yield "twins", ", ".join(sorted(map(_who, twins))), ""
     for student, exercise in course.overrides:
         if student not in students:
-            line = f"overrides.toml: there is no student {student!r}, so the override for {exercise} has no effect"
+            line = (
+                f"overrides.toml: there is no student {student!r}, so the override for {exercise} "
+                "has no effect"
+            )
             yield "strays", line, ""
 
 

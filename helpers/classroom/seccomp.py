@@ -1,6 +1,7 @@
-"""Which system calls a student's answer may not make: those that reach what no namespace keeps apart. As a filter for
-`bwrap --seccomp`, seccomp(2): a program for the kernel's classic BPF, whose instructions are (code, to skip if true, to
-skip if false, number)."""
+"""Which system calls a student's answer may not make: those that reach what no namespace keeps
+apart. As a filter for `bwrap --seccomp`, seccomp(2): a program for the kernel's classic BPF, whose
+instructions are (code, to skip if true, to skip if false, number).
+"""
 
 import os
 import platform
@@ -9,19 +10,84 @@ from functools import cache
 
 LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000 | 1, 0x80000000  # refused calls end in EPERM
-NUMBER, MACHINE, FIRST, SECOND = 0, 4, 16, 24  # where the call's number and its arguments are, in struct seccomp_data
+NUMBER, MACHINE, FIRST, SECOND = (
+    0,
+    4,
+    16,
+    24,
+)  # where the call's number and its arguments are, in struct seccomp_data
 X32 = 0x40000000  # from here on, numbers of another set of calls
 F_SETLEASE, F_NOTIFY = 1024, 1026  # make whoever opens the file wait, or send signals
 FAMILIES = (1, 2, 10, 16)  # of sockets: Unix, IPv4, IPv6 and netlink are the sandbox's own
-# Keys are the user's, and outlive the sandbox. What System V, io_uring and the like hold, no meter sees.
+# Keys are the user's, and outlive the sandbox. What System V, io_uring and the like hold, no meter
+# sees.
 REFUSED = (
-    "add_key", "request_key", "keyctl", "shmget", "shmat", "semget", "msgget", "mq_open", "memfd_secret",
-    "io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd", "fanotify_init", "bpf", "perf_event_open",
-    "name_to_handle_at", "open_by_handle_at",
-)  # fmt: skip
-NUMBERS = {  # of these calls, of fcntl and of socket: arch/x86/entry/syscalls/syscall_64.tbl, asm-generic/unistd.h
-    "x86_64": (248, 249, 250, 29, 30, 64, 68, 240, 447, 425, 426, 427, 323, 300, 321, 298, 303, 304, 72, 41),
-    "aarch64": (217, 218, 219, 194, 196, 190, 186, 180, 447, 425, 426, 427, 282, 262, 280, 241, 264, 265, 25, 198),
+    "add_key",
+    "request_key",
+    "keyctl",
+    "shmget",
+    "shmat",
+    "semget",
+    "msgget",
+    "mq_open",
+    "memfd_secret",
+    "io_uring_setup",
+    "io_uring_enter",
+    "io_uring_register",
+    "userfaultfd",
+    "fanotify_init",
+    "bpf",
+    "perf_event_open",
+    "name_to_handle_at",
+    "open_by_handle_at",
+)
+# of these calls, of fcntl and of socket: arch/x86/entry/syscalls/syscall_64.tbl,
+# asm-generic/unistd.h
+NUMBERS = {
+    "x86_64": (
+        248,
+        249,
+        250,
+        29,
+        30,
+        64,
+        68,
+        240,
+        447,
+        425,
+        426,
+        427,
+        323,
+        300,
+        321,
+        298,
+        303,
+        304,
+        72,
+        41,
+    ),
+    "aarch64": (
+        217,
+        218,
+        219,
+        194,
+        196,
+        190,
+        186,
+        180,
+        447,
+        425,
+        426,
+        427,
+        282,
+        262,
+        280,
+        241,
+        264,
+        265,
+        25,
+        198,
+    ),
 }
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # linux/audit.h
 
@@ -50,7 +116,9 @@ def program(machine: str) -> list[Instruction]:
     ]
 
 
-def _only(call: int, argument: int, values: tuple[int, ...], then: int, otherwise: int) -> list[Instruction]:
+def _only(
+    call: int, argument: int, values: tuple[int, ...], then: int, otherwise: int
+) -> list[Instruction]:
     """What comes of a call, by the value of one of its arguments."""
     tests = [step for value in values for step in ((EQUAL, 0, 1, value), (RETURN, 0, 0, then))]
     steps = [(LOAD, 0, 0, argument), *tests, (RETURN, 0, 0, otherwise)]
@@ -59,7 +127,9 @@ def _only(call: int, argument: int, values: tuple[int, ...], then: int, otherwis
 
 @cache
 def filter_file() -> str | None:
-    """A path under which children of this process can read the filter; None for a machine that has none here."""
+    """A path under which children of this process can read the filter; None for a machine that has
+    none here.
+    """
     machine = platform.machine()
     if machine not in NUMBERS:
         return None

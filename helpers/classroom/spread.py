@@ -11,7 +11,11 @@ from .lessons import Question
 
 Pairs = Sequence[tuple[Any, Any]]  # each voter's first and second answer, None where there is none
 # Up to which per cent of right answers talk helps (teacher/votes.md).
-RULE = {29: "Too few for talk to help: explain, then ask again.", 70: "Worth talking about.", 100: "Go on."}
+RULE = {
+    29: "Too few for talk to help: explain, then ask again.",
+    70: "Worth talking about.",
+    100: "Go on.",
+}
 
 
 @dataclass(frozen=True)
@@ -25,12 +29,17 @@ class Spread:
 
 
 def rights(asked: Question, answer: Any) -> dict[str, bool]:
-    """By name of a number, "" for any other answer: is it right? A number is right within a tenth."""
+    """By name of a number, "" for any other answer: is it right? A number is right within a
+    tenth.
+    """
     if asked.kind not in NUMBERS:
         return {"": answer == asked.measured}
     given, came = (one if isinstance(one, dict) else {"": one} for one in (answer, asked.measured))
     numbers = {name: number for name, number in came.items() if isinstance(number, int | float)}
-    return {name: name in given and near(given[name], number, asked.unit) for name, number in numbers.items()}
+    return {
+        name: name in given and near(given[name], number, asked.unit)
+        for name, number in numbers.items()
+    }
 
 
 def is_right(asked: Question, answer: Any) -> bool:
@@ -38,15 +47,18 @@ def is_right(asked: Question, answer: Any) -> bool:
 
 
 def share(asked: Question, *votes: Sequence[Any]) -> str:
-    """How many are right in each vote: "Right: 43 % of 28, then 71 % of 30." Without votes of fewer than MIN_ANSWERS;
-    "" for no vote, or without a measurement."""
+    """How many are right in each vote: "Right: 43 % of 28, then 71 % of 30." Without votes of fewer
+    than MIN_ANSWERS; "" for no vote, or without a measurement.
+    """
     given = [[answer for answer in vote if answer is not None] for vote in votes]
     given = [vote for vote in given if len(vote) >= MIN_ANSWERS]
     if asked.measured is None or not given:
         return ""
     text = ", then ".join(f"{_percent(asked, vote)} % of {len(vote)}" for vote in given)
     if asked.kind == "numbers":
-        by_name = Counter(name for answer in given[-1] for name, right in rights(asked, answer).items() if right)
+        by_name = Counter(
+            name for answer in given[-1] for name, right in rights(asked, answer).items() if right
+        )
         parts = [f"{name} {100 * by_name[name] / len(given[-1]):.0f} %" for name in asked.measured]
         text += f" in all numbers ({', '.join(parts)})"
     return f"Right: {text}."
@@ -65,14 +77,18 @@ def _percent(asked: Question, vote: Sequence[Any]) -> int:
 
 
 def changed(asked: Question, pairs: Pairs) -> str:
-    """For the class, which doesn't know yet what is right: how many changed their answer, and what most of them did."""
+    """For the class, which doesn't know yet what is right: how many changed their answer, and what
+    most of them did.
+    """
     both = [pair for pair in pairs if None not in pair]
     moved = [(first, second) for first, second in both if first != second]
     text = f"{len(moved)} of {len(both)} changed their answer"
     if moved and asked.kind in ("choice", "quiz"):
         commonest, count = Counter(moved).most_common(1)[0]
         if count >= MIN_ANSWERS:
-            names = {name[1] if asked.kind == "quiz" else name: name.rstrip(".") for name in asked.names}
+            names = {
+                name[1] if asked.kind == "quiz" else name: name.rstrip(".") for name in asked.names
+            }
             first, second = (names.get(answer, answer) for answer in commonest)
             text += f", {count} of them from “{first}” to “{second}”"
     return f"{text}."
@@ -88,5 +104,8 @@ def corrected(asked: Question, pairs: Pairs) -> str:
         others = [after for before, after in both if before is was]
         if others:
             now = "right" if became else "wrong"
-            sentences.append(f"Of {len(others)} who were {word}, {others.count(became) or 'none'} changed to {now}.")
+            sentences.append(
+                f"Of {len(others)} who were {word}, {others.count(became) or 'none'} changed to "
+                f"{now}."
+            )
     return " ".join(sentences)

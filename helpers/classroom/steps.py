@@ -1,5 +1,6 @@
-"""What a question goes through on the wall, in Mazur's order: vote alone, talk, vote again, and then measure. The class
-may see the first vote before it talks, and needn't."""
+"""What a question goes through on the wall, in Mazur's order: vote alone, talk, vote again, and
+then measure. The class may see the first vote before it talks, and needn't.
+"""
 
 from dataclasses import dataclass
 
@@ -39,7 +40,10 @@ STEPS = {
     AGAIN: Step(
         title="Second vote",
         button="Talk and vote again",
-        prompt="Find somebody with another answer, and convince each other. Then vote again, even for the same answer.",
+        prompt=(
+            "Find somebody with another answer, and convince each other. Then vote again, even for "
+            "the same answer."
+        ),
         vote=2,
         is_open=True,
         drawn=0,

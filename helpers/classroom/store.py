@@ -1,4 +1,6 @@
-"""Hand-ins and verdicts in one SQLite file. A verdict is in it as soon as it is known, and whole or not at all."""
+"""Hand-ins and verdicts in one SQLite file. A verdict is in it as soon as it is known, and whole or
+not at all.
+"""
 
 import json
 import sqlite3
@@ -14,10 +16,14 @@ FILE = "grades.sqlite"
 
 @dataclass(frozen=True)
 class Student:
-    key: str  # tells students apart: from the class list, or else a system's number or id, or the folder's name
+    # tells students apart: from the class list, or else a system's number or id, or the folder's
+    # name
+    key: str
     name: str  # to show; may have any characters, and is escaped wherever it is shown
     email: str = ""  # if known
-    files: tuple[str, ...] = ()  # the student's, by their paths below what was collected, if their names don't say so
+    files: tuple[
+        str, ...
+    ] = ()  # the student's, by their paths below what was collected, if their names don't say so
 
 
 @dataclass(frozen=True)
@@ -26,14 +32,18 @@ class HandIn:
 
     student: str
     lesson: str  # "02"; "" if nothing in it shows that
-    file: str  # its path below the collected folder: "A_1234_assignsubmission_file/02_copy_a_big_file.ipynb"
+    # its path below the collected folder: "A_1234_assignsubmission_file/02_copy_a_big_file.ipynb"
+    file: str
     digest: str = ""  # SHA-256 of the notebook, hexadecimal; "" if it could not be read
     when: str = ""  # ISO 8601 with a zone; "" if unknown
-    late: bool = False  # if the collecting system says so; the course's due dates come in when grades are written
+    # if the collecting system says so; the course's due dates come in when grades are written
+    late: bool = False
     edition: str = ""  # that the notebook names, "2026-11-22 (11a3030)"; "" if it names none
     commit: str = ""  # that edition's, in full
     why_not: str = ""  # why it cannot be graded; "" if it can
-    predictions: dict = field(default_factory=dict)  # the student's: {"02.peak": 256.0}, as plain JSON
+    predictions: dict = field(
+        default_factory=dict
+    )  # the student's: {"02.peak": 256.0}, as plain JSON
     others: tuple[str, ...] = ()  # the student's other notebooks for the lesson, which don't count
     place: str = ""  # its name in the system that collected it, "A_1234_assignsubmission_file"
     system: str = ""  # that system: "moodle", "canvas", "nbgrader" or "plain"
@@ -51,10 +61,12 @@ class Row:
     figures: tuple[str, ...] = ()
     seconds: float = 0.0
     digest: str = ""  # of the hand-in that has the answer
-    check: str = ""  # hash of the check that judged it: if the check has changed since, the answer is judged again
+    # hash of the check that judged it: if the check has changed since, the answer is judged again
+    check: str = ""
     trusted: bool = False  # was it judged without a sandbox?
     half: str = ""  # which of two things is right, "the bytes"; "" if none is, or if all is
-    cell: int = 0  # number of the cell that was judged, among all the notebook's cells, from 1; 0 if there is none
+    # number of the cell that was judged, among all the notebook's cells, from 1; 0 if there is none
+    cell: int = 0
     code: str = ""  # that cell's, or the beginning and the end of it
 
     @property
@@ -76,19 +88,29 @@ Kind = TypeVar("Kind", Student, HandIn, Row)
 
 
 class Store:
-    """Open for one grader at a time: `with store(folder) as known: known.keep(row)`. Not for two threads at once."""
+    """Open for one grader at a time: `with store(folder) as known: known.keep(row)`. Not for two
+    threads at once.
+    """
 
     def __init__(self, connection: sqlite3.Connection):
         self._connection = connection
         for kind, (table, key) in KINDS.items():
-            connection.execute(f"create table if not exists {table} ({_names(kind)}, primary key ({', '.join(key)}))")
+            connection.execute(
+                f"create table if not exists {table} ({_names(kind)}, primary key "
+                f"({', '.join(key)}))"
+            )
             columns = {name for _, name, *_ in connection.execute(f"pragma table_info({table})")}
             for column in fields(kind):  # an older edition's table lacks the last ones
                 if column.name not in columns:
-                    connection.execute(f"alter table {table} add {column.name} default '{json.dumps(column.default)}'")
+                    connection.execute(
+                        f"alter table {table} add {column.name} default "
+                        f"'{json.dumps(column.default)}'"
+                    )
 
     def keep(self, *things: Student | HandIn | Row) -> None:
-        """Keeps all these or, if the process is killed, none; replaces what it had under the same keys."""
+        """Keeps all these or, if the process is killed, none; replaces what it had under the same
+        keys.
+        """
         with self._connection:
             for thing in things:
                 values = [json.dumps(value) for value in astuple(thing)]
@@ -98,26 +120,40 @@ class Store:
 
     def all(self, kind: type[Kind]) -> list[Kind]:
         table, key = KINDS[kind]
-        rows = self._connection.execute(f"select {_names(kind)} from {table} order by {', '.join(key)}")
+        rows = self._connection.execute(
+            f"select {_names(kind)} from {table} order by {', '.join(key)}"
+        )
         values = ([json.loads(text) for text in row] for row in rows)
-        return [kind(*(tuple(one) if isinstance(one, list) else one for one in row)) for row in values]
+        return [
+            kind(*(tuple(one) if isinstance(one, list) else one for one in row)) for row in values
+        ]
 
     def forget(self, student: str) -> int:
-        """Deletes all data on a student, from the disk too. Returns how many rows, hand-ins and names there were."""
+        """Deletes all data on a student, from the disk too. Returns how many rows, hand-ins and
+        names there were.
+        """
         gone = 0
         with self._connection:
             for table, (key, *_) in KINDS.values():
-                done = self._connection.execute(f'delete from {table} where "{key}" = ?', [json.dumps(student)])
+                done = self._connection.execute(
+                    f'delete from {table} where "{key}" = ?', [json.dumps(student)]
+                )
                 gone += done.rowcount
         self._connection.execute("vacuum")
         return gone
 
     def take_back(self, student: str, lesson: str) -> None:
-        """Deletes a hand-in and the verdicts on it, which are another student's; and the student who has no other."""
+        """Deletes a hand-in and the verdicts on it, which are another student's; and the student
+        who has no other.
+        """
         who = json.dumps(student)
         with self._connection:
-            self._connection.execute("delete from hand_ins where student = ? and lesson = ?", [who, json.dumps(lesson)])
-            self._connection.execute("delete from rows where student = ? and exercise like ?", [who, f'"{lesson}.%'])
+            self._connection.execute(
+                "delete from hand_ins where student = ? and lesson = ?", [who, json.dumps(lesson)]
+            )
+            self._connection.execute(
+                "delete from rows where student = ? and exercise like ?", [who, f'"{lesson}.%']
+            )
             none_left = "not exists (select * from hand_ins where student = key)"
             self._connection.execute(f"delete from students where key = ? and {none_left}", [who])
 
@@ -129,15 +165,21 @@ def _names(kind: type[Kind]) -> str:
 
 @contextmanager
 def store(folder: Path) -> Iterator[Store]:
-    """The store in this folder, made for its owner alone. BlockingIOError if another grader has it open."""
+    """The store in this folder, made for its owner alone. BlockingIOError if another grader has it
+    open.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = folder / FILE
-    with closing(sqlite3.connect(file, timeout=0, isolation_level="IMMEDIATE", check_same_thread=False)) as connection:
+    with closing(
+        sqlite3.connect(file, timeout=0, isolation_level="IMMEDIATE", check_same_thread=False)
+    ) as connection:
         connection.execute("pragma secure_delete = on")
         connection.execute("pragma locking_mode = exclusive")
         try:
             connection.execute("begin immediate")
             connection.execute("commit")
         except sqlite3.OperationalError as error:
-            raise BlockingIOError(f"{file} is in use by another grader ({error}); wait until that ends") from None
+            raise BlockingIOError(
+                f"{file} is in use by another grader ({error}); wait until that ends"
+            ) from None
         yield Store(connection)

@@ -1,4 +1,5 @@
-"""The wall: a class predicts, sees the spread, votes again, measures. `make wall` starts it. Below the class's code:
+"""The wall: a class predicts, sees the spread, votes again, measures. `make wall` starts it. Below
+the class's code:
 
 GET  /KQ4T                  a page to vote on without a kernel, for phones; POST: its form
 PUT  /KQ4T/voters/V         a notebook joins: V is a random number
@@ -33,7 +34,14 @@ import psutil
 import segno
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import Mount, Route
 from starlette.types import Scope
 from uvicorn import Server
@@ -60,16 +68,19 @@ VOTER = re.compile("[0-9a-f]{32}")
 MINUTES = re.compile(r"\d{1,3}(\.\d+)?")
 HOST = re.compile(r"(localhost|[\d.]+)(:\d+)?")  # a host that is no name
 HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
-    "frame-ancestors 'none'; base-uri 'none'",
+    "Content-Security-Policy": (
+        "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
+        "frame-ancestors 'none'; base-uri 'none'"
+    ),
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
 }
 
 
 class Wall:
-    """`root`: the path below which it is served. `public`: the address of that path for the class. `proxies`: how many
-    are before it, each of which says where a request comes from."""
+    """`root`: the path below which it is served. `public`: the address of that path for the class.
+    `proxies`: how many are before it, each of which says where a request comes from.
+    """
 
     def __init__(self, ballots: Ballots, public: str, proxies: int) -> None:
         self.ballots, self.public, self.proxies = ballots, public, proxies
@@ -81,20 +92,31 @@ class Wall:
         self.renew()
         routes = [
             Route("/teacher", self.teacher, methods=["GET", "POST"]),
-            *(Route(f"/{name}", FileResponse(TEMPLATES / name)) for name in ("wall.css", "wall.js")),
+            *(
+                Route(f"/{name}", FileResponse(TEMPLATES / name))
+                for name in ("wall.css", "wall.js")
+            ),
             Route("/{code}/projector", self.projector),
             Route("/{code}/state", self.state),
             Route("/{code}/voters/{voter}", self.joins, methods=["PUT"]),
             Route("/{code}/votes/{voter}/{key}", self.votes, methods=["PUT"]),
             Route("/{code}/questions/{key}", self.define, methods=["PUT"]),
-            Route("/{code:path}", self.phone, methods=["GET", "POST"]),  # any other address is no class's
+            Route(
+                "/{code:path}", self.phone, methods=["GET", "POST"]
+            ),  # any other address is no class's
         ]
-        full = dict.fromkeys((Refused, OSError, sqlite3.OperationalError, ClientDisconnect), self.refused)
-        self.starlette = Starlette(routes=[Mount(self.root or "/", routes=routes)], exception_handlers=full)
+        full = dict.fromkeys(
+            (Refused, OSError, sqlite3.OperationalError, ClientDisconnect), self.refused
+        )
+        self.starlette = Starlette(
+            routes=[Mount(self.root or "/", routes=routes)], exception_handlers=full
+        )
         self.turns = WeakValueDictionary()  # by address: whoever is next
 
     async def app(self, scope: Scope, *more: Any) -> None:
-        """Each address begins one request in a turn of the loop, so that nobody waits for all those of another."""
+        """Each address begins one request in a turn of the loop, so that nobody waits for all those
+        of another.
+        """
         async with self.turns.setdefault(self.client(Request(scope)), asyncio.Lock()):
             await asyncio.sleep(0)
         await self.starlette(scope, *more)
@@ -119,13 +141,16 @@ class Wall:
         return voter
 
     def client(self, request: Request) -> str:
-        """The address that it comes from. A proxy adds it to those that the client says it has come through."""
+        """The address that it comes from. A proxy adds it to those that the client says it has come
+        through.
+        """
         forwarded = ",".join(request.headers.getlist("X-Forwarded-For")).split(",")
         return forwarded[-self.proxies :][0].strip() if self.proxies else request.client.host
 
     def same_site(self, request: Request) -> None:
-        """Refused for a form on another site's page, or under a name that another site may have given to this address.
-        Browsers tell, and whatever else sends forms has no cookies."""
+        """Refused for a form on another site's page, or under a name that another site may have
+        given to this address. Browsers tell, and whatever else sends forms has no cookies.
+        """
         host = request.headers.get("Origin", "://" + self.netloc).partition("://")[2]
         fetched = request.headers.get("Sec-Fetch-Site", "none")
         own = host == self.netloc or (HOST.fullmatch(host) and host == request.headers.get("Host"))
@@ -133,9 +158,13 @@ class Wall:
             raise Refused(403, "that came from another page")
 
     async def refused(self, request: Request, error: Exception) -> Response:
-        status, why = error.args if isinstance(error, Refused) else (507, f"it can't be kept: {error}")
+        status, why = (
+            error.args if isinstance(error, Refused) else (507, f"it can't be kept: {error}")
+        )
         if "text/html" in request.headers.get("Accept", ""):
-            return HTMLResponse(filled("wall_refused.html.j2", root=self.root, why=why), status, headers=HEADERS)
+            return HTMLResponse(
+                filled("wall_refused.html.j2", root=self.root, why=why), status, headers=HEADERS
+            )
         return PlainTextResponse(f"{why}\n", status, headers=HEADERS)
 
     # --- notebooks ---
@@ -153,7 +182,9 @@ class Wall:
         at = sent.get("at")
         if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at < 2**63:
             raise Refused(422, '"at" is a time in nanoseconds')
-        self.ballots.vote(request.path_params["key"], voter, sent.get("answer"), at, self.client(request))
+        self.ballots.vote(
+            request.path_params["key"], voter, sent.get("answer"), at, self.client(request)
+        )
         self.renew()
         return JSONResponse({})
 
@@ -170,7 +201,9 @@ class Wall:
 
     def knows(self, key: str) -> None:
         """Refused for any key but the teacher's."""
-        if not same(key.removeprefix("Bearer ").replace("-", "").upper(), self.ballots.about("key")):
+        if not same(
+            key.removeprefix("Bearer ").replace("-", "").upper(), self.ballots.about("key")
+        ):
             self.ballots.limit("key")
             raise Refused(401, "that isn't the teacher's key, which is in the terminal")
 
@@ -179,9 +212,15 @@ class Wall:
         """What every page is made of."""
         ballots, key = self.ballots, self.ballots.about("asked")
         return {
-            "root": self.root, "address": self.address, "code": ballots.about("code"), "asked": self.shown(),
-            "step": STEPS.get(ballots.phase(key)), "steps": STEPS, "live": self.live(), "least": MIN_ANSWERS,
-        }  # fmt: skip
+            "root": self.root,
+            "address": self.address,
+            "code": ballots.about("code"),
+            "asked": self.shown(),
+            "step": STEPS.get(ballots.phase(key)),
+            "steps": STEPS,
+            "live": self.live(),
+            "least": MIN_ANSWERS,
+        }
 
     def step(self) -> str:
         """The question that is asked, and where it is. Differs after a step back, too."""
@@ -191,30 +230,59 @@ class Wall:
     def question(self) -> str:
         """Differs when a form that was begun no longer counts."""
         ballots, key = self.ballots, self.ballots.about("asked")
-        return f"{ballots.about('code')} {key} {ballots.phase(key) == MEASURED} {ballots.about('taken back')}"
+        return (
+            f"{ballots.about('code')} {key} {ballots.phase(key) == MEASURED} "
+            f"{ballots.about('taken back')}"
+        )
 
     def live(self) -> dict[str, Any]:
-        """What the pages show without being made anew, and by name of a page, what it is made of."""
+        """What the pages show without being made anew, and by name of a page, what it is made
+        of.
+        """
         ballots, key = self.ballots, self.ballots.about("asked")
         (answers, again), (offered, waiting) = ballots.counts(key), ballots.offered()
-        page, own, drawn = self.step(), ballots.one("select count(own) from questions"), self.spread.answers
-        clock, measured = ballots.clock(), ballots.one("select measured from questions where key = ?", key)
+        page, own, drawn = (
+            self.step(),
+            ballots.one("select count(own) from questions"),
+            self.spread.answers,
+        )
+        clock, measured = (
+            ballots.clock(),
+            ballots.one("select measured from questions where key = ?", key),
+        )
         shown = measured if ballots.phase(key) == MEASURED else ""
         return {
-            "joined": ballots.joined, "answers": answers, "again": again, "waiting": waiting, "turnout": self.turnout(),
-            "clock": clock and f", {clock}", "question": self.question(), "phone": page, "spread": f"{page} {drawn}",
-            "teacher": f"{page} {offered} {own} {ballots.joined < ballots.seats} {measured is None}",
+            "joined": ballots.joined,
+            "answers": answers,
+            "again": again,
+            "waiting": waiting,
+            "turnout": self.turnout(),
+            "clock": clock and f", {clock}",
+            "question": self.question(),
+            "phone": page,
+            "spread": f"{page} {drawn}",
+            "teacher": (
+                f"{page} {offered} {own} {ballots.joined < ballots.seats} {measured is None}"
+            ),
             "projector": f"{page} {drawn} {shown}" if ballots.drawn(key) else page,
-        }  # fmt: skip
+        }
 
     def turnout(self) -> str:
         """Who has answered, and who is missing, as numbers."""
         ballots, key = self.ballots, self.ballots.about("asked")
-        step, (answers, again), joined = STEPS.get(ballots.phase(key)), ballots.counts(key), ballots.joined
+        step, (answers, again), joined = (
+            STEPS.get(ballots.phase(key)),
+            ballots.counts(key),
+            ballots.joined,
+        )
         if not step or not joined:
             return f"{joined} {have(joined)} joined"
         if not step.is_open:
-            kept = f", {again} of them again; {answers - again} as before" if 0 < again < answers else ""
+            kept = (
+                f", {again} of them again; {answers - again} as before"
+                if 0 < again < answers
+                else ""
+            )
             return f"{answers} of {joined} {have(answers)} answered{kept}"
         missing = ballots.missing(key, step.vote)
         if not missing:
@@ -222,8 +290,10 @@ class Wall:
         return f"{missing} of {joined} {have(missing)}n’t answered"
 
     def renew(self) -> None:
-        """Takes the votes of a new step to be drawn, and then MIN_ANSWERS more at a time, so that nobody sees a single
-        one come in; but the teacher, who sees them while the class votes, the last ones, too."""
+        """Takes the votes of a new step to be drawn, and then MIN_ANSWERS more at a time, so that
+        nobody sees a single one come in; but the teacher, who sees them while the class votes, the
+        last ones, too.
+        """
         ballots, key = self.ballots, self.ballots.about("asked")
         page, last, (answers, again) = self.step(), self.spread, ballots.counts(key)
         step, count = STEPS.get(ballots.phase(key)), answers + again
@@ -231,7 +301,10 @@ class Wall:
         complete = more > 0 and step and step.is_open and not ballots.missing(key, step.vote)
         if page != last.step or len(last.pairs) < MIN_ANSWERS or more >= MIN_ANSWERS or complete:
             asked = ballots.known.get(key)  # which may have been asked differently
-            pairs = [(checked(asked, first), checked(asked, second)) for first, second in ballots.rounds(key)]
+            pairs = [
+                (checked(asked, first), checked(asked, second))
+                for first, second in ballots.rounds(key)
+            ]
             self.spread = Spread(page, count, pairs, 2 if again else 1)
 
     async def state(self, request: Request) -> Response:
@@ -247,9 +320,17 @@ class Wall:
     async def projector(self, request: Request) -> Response:
         self.admit(request)
         now, ballots, key = self.now(), self.ballots, self.ballots.about("asked")
-        asked, drawn, told, where, change = now["asked"], min(ballots.drawn(key), self.spread.votes), "", "", ""
+        asked, drawn, told, where, change = (
+            now["asked"],
+            min(ballots.drawn(key), self.spread.votes),
+            "",
+            "",
+            "",
+        )
         if drawn > 1 and len(self.spread.pairs) >= MIN_ANSWERS:
-            change = (corrected if ballots.phase(key) == MEASURED else changed)(asked, self.spread.pairs)
+            change = (corrected if ballots.phase(key) == MEASURED else changed)(
+                asked, self.spread.pairs
+            )
         if asked and asked.measured is not None:
             told, where = in_words(asked, asked.measured), ballots.measured(key)[1]
         now |= {"drawn": drawn, "measured": told, "where": where, "change": change}
@@ -266,8 +347,9 @@ class Wall:
         return replace(ballots.known[key], measured=measured)
 
     async def picture(self, asked: Question, votes: int) -> str:
-        """Of the first vote or of both, as HTML; "" for too few answers. Drawn in a thread, one at a time, and again
-        only when it has changed."""
+        """Of the first vote or of both, as HTML; "" for too few answers. Drawn in a thread, one at
+        a time, and again only when it has changed.
+        """
         spread = self.spread
         made_of = spread.step, spread.answers, votes, str(asked)
         async with self.drawing:
@@ -284,7 +366,10 @@ class Wall:
         voter = given if VOTER.fullmatch(given) else secrets.token_hex(16)
         if request.method == "POST":
             self.same_site(request)
-            form = parse_qs((await body_of(request, LARGEST, Refused)).decode(errors="replace"), keep_blank_values=True)
+            form = parse_qs(
+                (await body_of(request, LARGEST, Refused)).decode(errors="replace"),
+                keep_blank_values=True,
+            )
         try:
             if request.method == "POST":
                 self.votes_by_phone(form, self.voter(voter), self.client(request))
@@ -294,19 +379,31 @@ class Wall:
                 self.ballots.has_room()
         except (ValueError, Refused) as why:  # the page is there all the same
             error = f"{why.args[-1][:1].upper()}{why.args[-1][1:]}"
-        now = self.now() | {"error": error, "sizes": SIZES, "told": "", "counted": False, "outcome": ""}
+        now = self.now() | {
+            "error": error,
+            "sizes": SIZES,
+            "told": "",
+            "counted": False,
+            "outcome": "",
+        }
         if asked := now["asked"]:
             number, answer = self.ballots.last(asked.key, voter)
             mine = checked(asked, answer)  # it may have been asked differently
             typed = fields(asked, mine)
-            if error and form.get("key") == [asked.key] and len(form.get("answer", [])) == len(typed):
+            if (
+                error
+                and form.get("key") == [asked.key]
+                and len(form.get("answer", [])) == len(typed)
+            ):
                 typed = form["answer"]
             now["typed"] = [(text, is_wrong(asked, text)) for text in typed]
             if mine is not None:
                 now |= {"told": in_words(asked, mine), "outcome": outcome(asked, mine)}
                 now["counted"] = number == now["step"].vote
         page = HTMLResponse(filled("wall_phone.html.j2", **now), headers=HEADERS)
-        page.set_cookie("voter", voter, httponly=True, samesite="lax", path=f"{self.root}/")  # comes with links, too
+        page.set_cookie(
+            "voter", voter, httponly=True, samesite="lax", path=f"{self.root}/"
+        )  # comes with links, too
         return page
 
     def votes_by_phone(self, form: dict[str, list[str]], voter: str, address: str) -> None:
@@ -327,7 +424,9 @@ class Wall:
         key = request.cookies.get("teacher", "")
         if request.method == "POST":
             self.same_site(request)
-            form = dict(parse_qsl((await body_of(request, LARGEST, Refused)).decode(errors="replace")))
+            form = dict(
+                parse_qsl((await body_of(request, LARGEST, Refused)).decode(errors="replace"))
+            )
             key = form.get("key", key).strip()
         try:
             self.knows(key)
@@ -336,10 +435,14 @@ class Wall:
             page = filled("wall_key.html.j2", root=self.root, error=error)
             return HTMLResponse(page, 401 if error else 200, headers=HEADERS)
         if request.method == "POST":
-            if form.get("of") == self.step():  # else the page was of something else, or its answer came late
+            if (
+                form.get("of") == self.step()
+            ):  # else the page was of something else, or its answer came late
                 self.act(form.get("do", ""), form)
             done = RedirectResponse(f"{self.root}/teacher", 303)
-            done.set_cookie("teacher", key, httponly=True, samesite="strict", path=f"{self.root}/teacher")
+            done.set_cookie(
+                "teacher", key, httponly=True, samesite="strict", path=f"{self.root}/teacher"
+            )
             return done
         page = await self.for_the_teacher()
         return HTMLResponse(filled("wall_teacher.html.j2", **page), headers=HEADERS)
@@ -348,13 +451,21 @@ class Wall:
         """What every page is made of, and what the teacher sees alone."""
         now, ballots, ours = self.now(), self.ballots, self.ballots.of_lessons
         known, asked, key = ballots.known, now["asked"], ballots.about("asked")
-        lessons = {n: list(of) for n, of in groupby(known.values(), lambda one: one.key[:2] * (one.key in ours))}
+        lessons = {
+            n: list(of)
+            for n, of in groupby(known.values(), lambda one: one.key[:2] * (one.key in ours))
+        }
         now |= {
-            "lessons": lessons, "next": dict(pairwise(known)).get(key, ""), "seats": ballots.seats,
-            "offered": known.get(ballots.offered()[0]), "walked": len(ballots.path(key)), "lately": self.lately,
+            "lessons": lessons,
+            "next": dict(pairwise(known)).get(key, ""),
+            "seats": ballots.seats,
+            "offered": known.get(ballots.offered()[0]),
+            "walked": len(ballots.path(key)),
+            "lately": self.lately,
             "done": ballots.all("select key from questions where phase is not null"),
-            "advice": advice().get(key, ""), "worth": set(advice()),
-        }  # fmt: skip
+            "advice": advice().get(key, ""),
+            "worth": set(advice()),
+        }
         if not asked:
             return now
         answers = replace(asked, measured=ballots.measured(key)[0])
@@ -387,8 +498,15 @@ class Wall:
                 self.ballots.note("seats", str(self.ballots.joined + int(more)))
             case "end" if form.get("keep") in ("yes", "no"):
                 files = self.ballots.end(form["keep"] == "yes")
-                none = "deleted" if form["keep"] == "no" else f"deleted: no question had {MIN_ANSWERS} answers"
-                self.lately = f"The lesson has ended. Its votes are {f'kept in {files[0]}' if files else none}."
+                none = (
+                    "deleted"
+                    if form["keep"] == "no"
+                    else f"deleted: no question had {MIN_ANSWERS} answers"
+                )
+                self.lately = (
+                    "The lesson has ended. Its votes are "
+                    f"{f'kept in {files[0]}' if files else none}."
+                )
             case step if step in STEPS:
                 self.ballots.move(step)
         self.renew()
@@ -425,7 +543,11 @@ def outcome(asked: Question, answer: Any) -> str:
         return f"Right: {in_words(asked, measured)}"
     if asked.unit in SIZES:
         size = SIZES[asked.unit]
-        measured = {name: n * size for name, n in measured.items()} if isinstance(measured, dict) else measured * size
+        measured = (
+            {name: n * size for name, n in measured.items()}
+            if isinstance(measured, dict)
+            else measured * size
+        )
     return asked.prediction.compared(answer, measured)
 
 
@@ -433,7 +555,10 @@ def fields(asked: Question, answer: Any) -> list[str]:
     """What a form's fields hold for an answer, or for None."""
     if asked.kind in NUMBERS:
         numbers = answer if isinstance(answer, dict) else {"": answer}
-        return ["" if numbers.get(name) is None else f"{numbers[name]:.12g}" for name in asked.prediction.names]
+        return [
+            "" if numbers.get(name) is None else f"{numbers[name]:.12g}"
+            for name in asked.prediction.names
+        ]
     if asked.kind == "order":
         return answer or [""] * len(asked.names)
     return [answer or ""]
@@ -448,7 +573,9 @@ def is_wrong(asked: Question, text: str) -> bool:
 
 
 def on_the_wall(shown: Picture) -> str:
-    """As HTML: in the form of the room that a projector has for it, with larger letters than on paper."""
+    """As HTML: in the form of the room that a projector has for it, with larger letters than on
+    paper.
+    """
     wide, tall = shown.figure.get_size_inches()
     wide = max(0.8 * wide, FORM * tall)
     shown.figure.set_size_inches(wide, wide / FORM)
@@ -458,14 +585,25 @@ def on_the_wall(shown: Picture) -> str:
 @cache
 def advice() -> dict[str, str]:
     """What teacher/votes.md says, by the key of a question."""
-    parts = re.split(r"^### (\S+)\n", (TEACHER / "votes.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    texts = (re.split("^## |^Measure ", text, flags=re.MULTILINE)[0].strip() for text in parts[2::2])
+    parts = re.split(
+        r"^### (\S+)\n", (TEACHER / "votes.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    texts = (
+        re.split("^## |^Measure ", text, flags=re.MULTILINE)[0].strip() for text in parts[2::2]
+    )
     return dict(zip(parts[1::2], texts, strict=True))
 
 
 def own_addresses() -> list[str]:
-    """Of this machine, for others in its networks: the one that leads farthest is first. Nothing is sent."""
-    every = [one.address for of in psutil.net_if_addrs().values() for one in of if one.family == socket.AF_INET]
+    """Of this machine, for others in its networks: the one that leads farthest is first. Nothing is
+    sent.
+    """
+    every = [
+        one.address
+        for of in psutil.net_if_addrs().values()
+        for one in of
+        if one.family == socket.AF_INET
+    ]
     found = [address for address in every if not address.startswith("127.")]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line, contextlib.suppress(OSError):
         line.connect(("192.0.2.1", 9))
@@ -491,24 +629,47 @@ def listener(at: str | tuple[str, int]) -> socket.socket:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="make wall", description="A class's predictions, on one page.")
-    parser.add_argument("--out", type=Path, default=GRADES, help="the folder of `make grade`; votes go into its wall/")
+    parser = argparse.ArgumentParser(
+        prog="make wall", description="A class's predictions, on one page."
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=GRADES,
+        help="the folder of `make grade`; votes go into its wall/",
+    )
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument(
-        "--address", default="", help="of this machine, for the class: its name or number, if not the first"
+        "--address",
+        default="",
+        help="of this machine, for the class: its name or number, if not the first",
     )
-    parser.add_argument("--behind", default="", help="a proxy's address for it: https://hub.example.org/services/wall")
-    parser.add_argument("--proxies", type=int, default=1, help="how many are before it, with --behind")
-    parser.add_argument("--socket", help="a path instead of the port, in a folder that only you and the proxy can open")
-    parser.add_argument("--code", default="", help="the class's code, if not a new one: 4 to 16 letters and digits")
-    parser.add_argument("--size", type=int, default=0, help="how many can join: phones and notebooks of the class")
+    parser.add_argument(
+        "--behind",
+        default="",
+        help="a proxy's address for it: https://hub.example.org/services/wall",
+    )
+    parser.add_argument(
+        "--proxies", type=int, default=1, help="how many are before it, with --behind"
+    )
+    parser.add_argument(
+        "--socket",
+        help="a path instead of the port, in a folder that only you and the proxy can open",
+    )
+    parser.add_argument(
+        "--code", default="", help="the class's code, if not a new one: 4 to 16 letters and digits"
+    )
+    parser.add_argument(
+        "--size", type=int, default=0, help="how many can join: phones and notebooks of the class"
+    )
     options = parser.parse_args()
     found = own_addresses()
     host = options.address or next(iter(found), "127.0.0.1")
     public = options.behind.rstrip("/") or f"http://{host}:{options.port}"
     if not ADDRESS.fullmatch(f"{public}/{options.code or 'KQ4T'}"):
         parser.error(
-            f"{public}/{options.code} isn't the address of a class: see --address, --behind and --code in --help"
+            f"{public}/{options.code} isn't the address of a class: see --address, --behind and "
+            "--code in --help"
         )
     if options.size < 0:
         parser.error(f"--size is how many can join, not {options.size}")
@@ -516,7 +677,10 @@ def main() -> None:
         line = listener(options.socket or ("127.0.0.1" if options.behind else "", options.port))
         ballots = Ballots(options.out / FOLDER, options.code.upper(), options.size)
     except OSError as error:
-        another = f'port {options.port}: {error.strerror}; `make wall WALLARGS="--port 9000"` takes another'
+        another = (
+            f'port {options.port}: {error.strerror}; `make wall WALLARGS="--port 9000"` takes'
+            " another"
+        )
         why = f"{options.socket}: {error.strerror}" if options.socket else another
         sys.exit(str(error) if isinstance(error, BlockingIOError) else why)
     logging.basicConfig(handlers=[Terminal()])
@@ -528,9 +692,16 @@ def main() -> None:
     key = "-".join(re.findall("....", ballots.about("key")))
     others = [] if options.behind else [address for address in found if address != host]
     own = public if options.socket else f"http://127.0.0.1:{options.port}{wall.root}"
-    print(text("wall.txt.j2", wall=wall, own=own, key=key, others=others, alone="127.0.0.1" in public), flush=True)
+    print(
+        text(
+            "wall.txt.j2", wall=wall, own=own, key=key, others=others, alone="127.0.0.1" in public
+        ),
+        flush=True,
+    )
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(ballots.connection):
-        Server(limited(wall.app, 2, CrowdedProtocol, backlog=BACKLOG, log_config=None)).run(sockets=[line])
+        Server(limited(wall.app, 2, CrowdedProtocol, backlog=BACKLOG, log_config=None)).run(
+            sockets=[line]
+        )
 
 
 if __name__ == "__main__":

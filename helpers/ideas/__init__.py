@@ -1,1 +1,3 @@
-"""Ideas as code to read in class: one idea per module, built on numpy and the standard library alone."""
+"""Ideas as code to read in class: one idea per module, built on numpy and the standard library
+alone.
+"""

@@ -1,7 +1,8 @@
 """Carts, the owners that lend their bytes to yokes (yoke.py), and what makes yokes safe.
 
-A cart gives its bytes up once nobody looks at them. All yokes of a cart share one loan, and the view of each must
-borrow from the cart."""
+A cart gives its bytes up once nobody looks at them. All yokes of a cart share one loan, and the
+view of each must borrow from the cart.
+"""
 
 import contextlib
 import mmap
@@ -20,7 +21,10 @@ from ..units import in_words
 from ..whole import regular_file
 
 Buffer = bytes | bytearray | mmap.mmap
-ADVICE = "Return a view, such as view[a:b] or np.frombuffer(view, dtype), or keep the copy in Yoke.owned(value)"
+ADVICE = (
+    "Return a view, such as view[a:b] or np.frombuffer(view, dtype), or keep the copy in "
+    "Yoke.owned(value)"
+)
 
 
 class Closing:
@@ -38,9 +42,12 @@ class Cart(Protocol):
     """An owner that lends its bytes.
 
     size     how many bytes it lends
-    lend()   a read-only view of all of them, counted by the owner (an export of the buffer protocol); ValueError once
+    lend()   a read-only view of all of them, counted by the owner (an export of the buffer
+      protocol); ValueError once
              the cart is closed
-    close()  gives the bytes up: at once, or when the last escaped view is gone; calling it again does nothing"""
+    close()  gives the bytes up: at once, or when the last escaped view is gone; calling it again
+      does nothing
+    """
 
     @property
     def size(self) -> int: ...
@@ -49,27 +56,39 @@ class Cart(Protocol):
 
 
 def cart_of(x: Buffer | Cart) -> Cart:
-    """A cart for bytes, a bytearray or a mapping; a cart comes back as is. TypeError for the rest."""
+    """A cart for bytes, a bytearray or a mapping; a cart comes back as is. TypeError for the
+    rest.
+    """
     if isinstance(x, Buffer):
         return BufferCart(x)
-    if isinstance(x, (BufferCart, MappedFile, Cart)):  # our own first: isinstance is slow for a protocol
+    if isinstance(
+        x, (BufferCart, MappedFile, Cart)
+    ):  # our own first: isinstance is slow for a protocol
         return x
     owners = "the owner of the bytes (bytes, bytearray, mmap.mmap), a MappedFile"
-    raise TypeError(f"{type(x).__name__} isn't a cart: pass {owners}, or an object with lend(), close() and size")
+    raise TypeError(
+        f"{type(x).__name__} isn't a cart: pass {owners}, or an object with lend(), close() and "
+        "size"
+    )
 
 
 def counted(owner: Buffer) -> memoryview:
-    """A read-only view. `owner` counts it as an export for as long as anything made from the view is alive.
+    """A read-only view. `owner` counts it as an export for as long as anything made from the view
+    is alive.
 
-    There's an ndarray in between, because np.ndarray(shape, buffer=view) keeps only `view.obj` and drops the view
-    (PyArray_BufferConverter in numpy's conversion_utils.c). If `view.obj` were the mapping, it could be closed under
-    the array; an ndarray holds its own export. bytes never move or close, so they need none, and their views hash."""
+    There's an ndarray in between, because np.ndarray(shape, buffer=view) keeps only `view.obj` and
+    drops the view (PyArray_BufferConverter in numpy's conversion_utils.c). If `view.obj` were the
+    mapping, it could be closed under the array; an ndarray holds its own export. bytes never move
+    or close, so they need none, and their views hash.
+    """
     view = memoryview(owner).toreadonly()
     return view if isinstance(owner, bytes) else memoryview(np.frombuffer(view, np.uint8))
 
 
 class BufferCart:
-    """Lends the bytes of an object that somebody else made. close() hands the object back without closing it."""
+    """Lends the bytes of an object that somebody else made. close() hands the object back without
+    closing it.
+    """
 
     def __init__(self, owner: Buffer) -> None:
         self._owner: Buffer | None = owner
@@ -94,16 +113,20 @@ class EmptyFile(ValueError):
 class MappedFile:
     """A whole file, mapped read-only.
 
-    The mapping keeps a duplicate of the file's descriptor (CPython's mmap needs it for resize and size). Both go once
-    close() was called, by you or by the last yoke, and the last escaped view is gone. Until then `closed` is False.
-    OSError if the file won't open or isn't a regular file; EmptyFile, a ValueError, if its size is 0, as in /proc."""
+    The mapping keeps a duplicate of the file's descriptor (CPython's mmap needs it for resize and
+    size). Both go once close() was called, by you or by the last yoke, and the last escaped view is
+    gone. Until then `closed` is False. OSError if the file won't open or isn't a regular file;
+    EmptyFile, a ValueError, if its size is 0, as in /proc.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         with regular_file(self.path) as file:
             self.size = os.fstat(file.fileno()).st_size
             if not self.size:
-                raise EmptyFile(f"the size of {self.path} is 0: nothing to map; read it and use Yoke.owned(…)")
+                raise EmptyFile(
+                    f"the size of {self.path} is 0: nothing to map; read it and use Yoke.owned(…)"
+                )
             mapping = mmap.mmap(file.fileno(), self.size, access=mmap.ACCESS_READ)
         self._mapping: mmap.mmap | None = mapping
         self._reference = weakref.ref(mapping)  # still finds it after this cart has let go
@@ -117,23 +140,31 @@ class MappedFile:
     def lend(self) -> memoryview:
         mapping = self._mapping
         if mapping is None:
-            raise ValueError(f"{self.path} was given up, by its last yoke or by close(): map it again")
+            raise ValueError(
+                f"{self.path} was given up, by its last yoke or by close(): map it again"
+            )
         return counted(mapping)
 
     def close(self) -> None:
         """Unmaps the file: at once, or when the last view goes."""
         mapping, self._mapping = self._mapping, None
         if mapping is not None:
-            with contextlib.suppress(BufferError):  # exported pointers exist: from now on only the views hold it
+            with contextlib.suppress(
+                BufferError
+            ):  # exported pointers exist: from now on only the views hold it
                 mapping.close()
 
     def __repr__(self) -> str:
-        return f"MappedFile({str(self.path)!r}, {in_words(self.size, 'bytes')}{', closed' if self.closed else ''})"
+        return (
+            f"MappedFile({str(self.path)!r},"
+            f" {in_words(self.size, 'bytes')}{', closed' if self.closed else ''})"
+        )
 
 
 class Loan:
-    """The bytes of a cart, lent to all yokes of that cart. The last yoke to leave closes the cart. `lent` is a view of
-    all its bytes, which their owner counts; None once the loan has ended."""
+    """The bytes of a cart, lent to all yokes of that cart. The last yoke to leave closes the cart.
+    `lent` is a view of all its bytes, which their owner counts; None once the loan has ended.
+    """
 
     _of_cart: ClassVar[dict[int, "Loan"]] = {}
     _lock = threading.RLock()  # reentrant: a finaliser may run here in the same thread
@@ -143,11 +174,15 @@ class Loan:
 
     @classmethod
     def of(cls, owner: Buffer | Cart, function: Callable[[memoryview], Any]) -> tuple["Loan", Any]:
-        """Lends the bytes of `owner` for one yoke more, and returns the view that `function` makes of them, too.
-        ValueError if the view doesn't borrow. Whatever fails, the cart is the caller's again."""
+        """Lends the bytes of `owner` for one yoke more, and returns the view that `function` makes
+        of them, too. ValueError if the view doesn't borrow. Whatever fails, the cart is the
+        caller's again.
+        """
         cart = cart_of(owner)
         lent = cart.lend()
-        view = function(lent[:])  # a view of its own: the function may release it, and the loan stays
+        view = function(
+            lent[:]
+        )  # a view of its own: the function may release it, and the loan stays
         if reason := copy_reason(view, lent, function):
             del view, lent  # or the traceback would keep them alive, and the bytes too
             raise ValueError(reason)
@@ -157,7 +192,9 @@ class Loan:
     def join(self) -> Self:
         with self._lock:
             if self.lent is None:
-                raise ValueError("the last yoke of this cart was released meanwhile: attach the cart again")
+                raise ValueError(
+                    "the last yoke of this cart was released meanwhile: attach the cart again"
+                )
             self.yokes += 1
             return self
 
@@ -168,14 +205,18 @@ class Loan:
                 return
             del self._of_cart[id(self.cart)]
             self.lent = None  # first, because this view would keep the cart from closing
-        with contextlib.suppress(BufferError):  # some carts raise if a view escaped, instead of waiting for it
+        with contextlib.suppress(
+            BufferError
+        ):  # some carts raise if a view escaped, instead of waiting for it
             self.cart.close()
 
 
 def copy_reason(value: Any, lent: memoryview, function: Callable) -> str | None:
-    """Why `value`, which the function made from `lent`, doesn't borrow from it; None if it does. A value borrows if it
-    shares memory with `lent` or leads to its owner by `.base` and `.obj`. A tuple, list, dict or dataclass borrows if
-    any value in it does. ValueError for a memoryview that was released."""
+    """Why `value`, which the function made from `lent`, doesn't borrow from it; None if it does. A
+    value borrows if it shares memory with `lent` or leads to its owner by `.base` and `.obj`. A
+    tuple, list, dict or dataclass borrows if any value in it does. ValueError for a memoryview that
+    was released.
+    """
     copies = []
     for leaf in leaves(value):
         if borrows(leaf, lent):
@@ -185,7 +226,10 @@ def copy_reason(value: Any, lent: memoryview, function: Callable) -> str | None:
         reason = _reason(value)
     else:
         example = f" ({_reason(copies[0])})" if copies else ""
-        reason = f"none of the {len(copies)} values in this {type(value).__name__} is a view of the cart{example}"
+        reason = (
+            f"none of the {len(copies)} values in this {type(value).__name__} is a view of the "
+            f"cart{example}"
+        )
     return f"{name_of(function)}'s result doesn't borrow from the cart: {reason}. {ADVICE}"
 
 
@@ -194,7 +238,9 @@ def name_of(function: Callable) -> str:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """The values in nested tuples, lists, dicts and dataclasses, depth first; opens each container once."""
+    """The values in nested tuples, lists, dicts and dataclasses, depth first; opens each container
+    once.
+    """
     opened: set[int] = set()
     left = [value]
     while left:
@@ -214,8 +260,10 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def borrows(leaf: Any, lent: memoryview) -> bool:
-    """Do `leaf` and `lent` overlap in memory, or does `leaf` lead to the owner of `lent`? np.may_share_memory compares
-    the bounds of their addresses. An empty view has no addresses, only an owner."""
+    """Do `leaf` and `lent` overlap in memory, or does `leaf` lead to the owner of `lent`?
+    np.may_share_memory compares the bounds of their addresses. An empty view has no addresses, only
+    an owner.
+    """
     try:
         array = leaf if isinstance(leaf, np.ndarray) else np.frombuffer(leaf, np.uint8)
         if np.may_share_memory(array, np.frombuffer(lent, np.uint8)):
@@ -228,9 +276,15 @@ def borrows(leaf: Any, lent: memoryview) -> bool:
 def _reason(leaf: Any) -> str:
     kind = type(leaf).__name__
     if link_of(leaf):
-        return f"this {kind} is a view of another owner's bytes ({type(way_to_owner(leaf)[-1]).__name__})"
+        return (
+            f"this {kind} is a view of another owner's bytes "
+            f"({type(way_to_owner(leaf)[-1]).__name__})"
+        )
     try:
         memoryview(leaf).release()
     except TypeError:
-        return f"{kind} has no buffer, and only tuples, lists, dicts and dataclasses are searched for views"
+        return (
+            f"{kind} has no buffer, and only tuples, lists, dicts and dataclasses are searched for "
+            "views"
+        )
     return f"{kind} owns its bytes, so it's a copy"

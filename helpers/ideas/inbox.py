@@ -1,13 +1,17 @@
-"""The end where files arrive, over HTTP and in parts: whole, or not at all. upload.py is the other end.
+"""The end where files arrive, over HTTP and in parts: whole, or not at all. upload.py is the other
+end.
 
     receive("inbox", 8000)  # serves until a file has arrived
 
-HEAD asks how much of a file is there; Upload-Offset answers. PUT brings the part that begins at that byte, and its
-Content-Range says which part it is. Every request has the checksum of the whole file, Repr-Digest. Parts are collected
-beside the file's place, and renamed to it when the last one is there and the checksum is right.
+HEAD asks how much of a file is there; Upload-Offset answers. PUT brings the part that begins at
+that byte, and its Content-Range says which part it is. Every request has the checksum of the whole
+file, Repr-Digest. Parts are collected beside the file's place, and renamed to it when the last one
+is there and the checksum is right.
 
-Content-Range of a PUT: RFC 9110, section 14.5. Repr-Digest: RFC 9530. Upload-Offset and Upload-Complete, and 409 for a
-part that begins too late: an IETF draft, "Resumable Uploads for HTTP"."""
+Content-Range of a PUT: RFC 9110, section 14.5. Repr-Digest: RFC 9530. Upload-Offset and
+Upload-Complete, and 409 for a part that begins too late: an IETF draft, "Resumable Uploads for
+HTTP".
+"""
 
 import os
 import re
@@ -23,9 +27,13 @@ from .upload import TIMEOUT_S, checksum
 
 NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # no folder, no hidden file
 DIGEST = re.compile(r"sha-256=:([A-Za-z0-9+/]{43}=):")
-CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)  # "bytes 4194304-8388607/67108864"
+CONTENT_RANGE = re.compile(
+    r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII
+)  # "bytes 4194304-8388607/67108864"
 
-Answer = tuple[int, int, bool]  # status, how many bytes have arrived, and whether they are the whole file, checked
+Answer = tuple[
+    int, int, bool
+]  # status, how many bytes have arrived, and whether they are the whole file, checked
 
 
 class Refused(Exception):
@@ -33,17 +41,25 @@ class Refused(Exception):
 
 
 class Server(TCPServer):
-    """Keeps files in `folder`, one connection at a time. `received` counts the bytes of all parts, broken ones too,
-    except for a part whose connection was reset."""
+    """Keeps files in `folder`, one connection at a time. `received` counts the bytes of all parts,
+    broken ones too, except for a part whose connection was reset.
+    """
 
     allow_reuse_address = True
 
     def __init__(self, folder: str | os.PathLike, port: int = 0, largest_part: int = GiB):
         super().__init__(("127.0.0.1", port), Inbox)
-        self.folder, self.largest_part, self.received, self.arrived = Path(folder), largest_part, 0, False
+        self.folder, self.largest_part, self.received, self.arrived = (
+            Path(folder),
+            largest_part,
+            0,
+            False,
+        )
 
     def handle_error(self, *about: object) -> None:
-        if not isinstance(sys.exception(), ConnectionError):  # a client that hangs up is no error here
+        if not isinstance(
+            sys.exception(), ConnectionError
+        ):  # a client that hangs up is no error here
             super().handle_error(*about)
 
 
@@ -85,10 +101,16 @@ class Inbox(BaseHTTPRequestHandler):
         """Where the file goes, where its parts are collected, and its checksum."""
         path = self.server.folder / self.path[1:]
         if not NAME.fullmatch(self.path[1:]) or path.is_dir():
-            raise Refused(404, "the path must be a file's name: up to 100 letters, digits, '.', '_' and '-'")
+            raise Refused(
+                404, "the path must be a file's name: up to 100 letters, digits, '.', '_' and '-'"
+            )
         if not (digest := DIGEST.fullmatch(self.headers.get("Repr-Digest", ""))):
             raise Refused(400, "Repr-Digest must be the SHA-256 of the whole file")
-        return path, path.with_name(f".{path.name}.{b64decode(digest[1]).hex()[:16]}.part"), digest[0]
+        return (
+            path,
+            path.with_name(f".{path.name}.{b64decode(digest[1]).hex()[:16]}.part"),
+            digest[0],
+        )
 
     def part(self) -> tuple[int, int, int]:
         """The part's first and last byte, and the size of the file."""
@@ -107,7 +129,11 @@ class Inbox(BaseHTTPRequestHandler):
         except Refused as refusal:
             return self.send_error(*refusal.args)
         self.send_response(status)
-        for header, value in ("Upload-Offset", offset), ("Upload-Complete", f"?{complete:d}"), ("Content-Length", 0):
+        for header, value in (
+            ("Upload-Offset", offset),
+            ("Upload-Complete", f"?{complete:d}"),
+            ("Content-Length", 0),
+        ):
             self.send_header(header, str(value))
         self.end_headers()
 
@@ -120,7 +146,9 @@ def collected(parts: Path) -> int:
 
 
 def write(data: bytes, parts: Path, first: int) -> None:
-    """At its place. If the disk takes less, what it took is the beginning of the part, and so in order."""
+    """At its place. If the disk takes less, what it took is the beginning of the part, and so in
+    order.
+    """
     try:
         with parts.open("ab") as file:
             file.truncate(first)
@@ -132,7 +160,9 @@ def write(data: bytes, parts: Path, first: int) -> None:
 
 
 def receive(folder: str | os.PathLike, port: int) -> int:
-    """Serves until a file has arrived in `folder`; returns the bytes received. OSError if the port is taken."""
+    """Serves until a file has arrived in `folder`; returns the bytes received. OSError if the port
+    is taken.
+    """
     with Server(folder, port) as server:
         while not server.arrived:
             server.handle_request()

@@ -1,17 +1,22 @@
 """The rules of safetensors: what must be true of a file before you look at a byte of its data.
 
-A file is 8 bytes, the length N of the header (unsigned, little-endian); N bytes, the header; and the data:
+A file is 8 bytes, the length N of the header (unsigned, little-endian); N bytes, the header; and
+the data:
 
-    {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, …, "__metadata__": {"key": "value", …}}
+    {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, …, "__metadata__": {"key":
+    "value", …}}
 
-Offsets count from the start of the data. Anybody may have written the header, so the reader trusts nothing in it
-unchecked: no number from it locates a byte or sizes an allocation before a rule has bounded that number.
+Offsets count from the start of the data. Anybody may have written the header, so the reader trusts
+nothing in it unchecked: no number from it locates a byte or sizes an allocation before a rule has
+bounded that number.
 
-Format: https://github.com/safetensors/safetensors. The rules and their order are the reference implementation's, but
-this reader is stricter. The format's description forbids some things that the reference lets pass and this reader
-doesn't: white space before the "{", a duplicate name, undefined fields (they might change what the bytes mean), null
-for "__metadata__", and lists or objects in the wrong place. It also refuses shapes that no numpy array can have: more
-than 64 dimensions, or a 0 among dimensions whose product overflows."""
+Format: https://github.com/safetensors/safetensors. The rules and their order are the reference
+implementation's, but this reader is stricter. The format's description forbids some things that the
+reference lets pass and this reader doesn't: white space before the "{", a duplicate name, undefined
+fields (they might change what the bytes mean), null for "__metadata__", and lists or objects in the
+wrong place. It also refuses shapes that no numpy array can have: more than 64 dimensions, or a 0
+among dimensions whose product overflows.
+"""
 
 import json
 import math
@@ -27,7 +32,9 @@ import numpy as np
 Buffer = bytes | bytearray | memoryview | mmap.mmap
 
 LONGEST = 100_000_000
-LONG = 2**20  # bytes; check_outline counts the marks in longer headers before json makes objects of them
+LONG = (
+    2**20
+)  # bytes; check_outline counts the marks in longer headers before json makes objects of them
 LIMIT = 2**64
 METADATA = "__metadata__"
 three_fields = itemgetter("dtype", "shape", "data_offsets")
@@ -36,12 +43,32 @@ SHORT = reprlib.Repr()
 SHORT.maxstring = SHORT.maxother = 80
 SHORT.maxlevel = 3  # six lists of six lists of six
 
-# Bits per element, in the reference implementation's order. Its writer stores the last dtypes first.
+# Bits per element, in the reference implementation's order. Its writer stores the last dtypes
+# first.
 BITS = {
-    "BOOL": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
-    "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32, "F32": 32,
-    "C64": 64, "F64": 64, "I64": 64, "U64": 64,
-}  # fmt: skip
+    "BOOL": 8,
+    "F4": 4,
+    "F6_E2M3": 6,
+    "F6_E3M2": 6,
+    "U8": 8,
+    "I8": 8,
+    "F8_E5M2": 8,
+    "F8_E4M3": 8,
+    "F8_E8M0": 8,
+    "F8_E4M3FNUZ": 8,
+    "F8_E5M2FNUZ": 8,
+    "I16": 16,
+    "U16": 16,
+    "F16": 16,
+    "BF16": 16,
+    "I32": 32,
+    "U32": 32,
+    "F32": 32,
+    "C64": 64,
+    "F64": 64,
+    "I64": 64,
+    "U64": 64,
+}
 
 RULES = {
     "too short": "a file begins with 8 bytes that give the length of its header",
@@ -72,7 +99,9 @@ INDEX_RULES = {
 
 
 class SafetensorsError(ValueError):
-    """The file breaks a rule: `rule` is a key of RULES or INDEX_RULES, and `saw` says what's there instead."""
+    """The file breaks a rule: `rule` is a key of RULES or INDEX_RULES, and `saw` says what's there
+    instead.
+    """
 
     def __init__(self, rule: str, saw: str, tensor: str | None = None, path: Any = None) -> None:
         super().__init__(rule, saw, tensor, path)
@@ -84,13 +113,21 @@ class SafetensorsError(ValueError):
         return f"{where}{which}{self.saw}; but {(RULES | INDEX_RULES)[self.rule]}"
 
     def of(self, path: Any) -> Self:
-        """This error, now about the file at `path`, without its traceback, which would keep the file mapped."""
-        self.path, self.args, self.__context__ = path, (self.rule, self.saw, self.tensor, path), None
+        """This error, now about the file at `path`, without its traceback, which would keep the
+        file mapped.
+        """
+        self.path, self.args, self.__context__ = (
+            path,
+            (self.rule, self.saw, self.tensor, path),
+            None,
+        )
         return self.with_traceback(None)
 
 
 class Entry(NamedTuple):
-    """A tensor in a file. `begin` and `end` count bytes from the start of the file, not of the data."""
+    """A tensor in a file. `begin` and `end` count bytes from the start of the file, not of the
+    data.
+    """
 
     name: str
     dtype: str
@@ -100,7 +137,9 @@ class Entry(NamedTuple):
 
 
 class Header(NamedTuple):
-    """A checked header: the tensors in file order, and `size`, the number of bytes before the data."""
+    """A checked header: the tensors in file order, and `size`, the number of bytes before the
+    data.
+    """
 
     entries: dict[str, Entry]
     metadata: dict[str, str]
@@ -108,8 +147,10 @@ class Header(NamedTuple):
 
 
 def read_header(data: Buffer, size: int | None = None) -> Header:
-    """The header of a file. `data` is the whole file, or just its beginning if you pass the file's length as `size`.
-    SafetensorsError names the first broken rule; ValueError if `data` ends before the header does."""
+    """The header of a file. `data` is the whole file, or just its beginning if you pass the file's
+    length as `size`. SafetensorsError names the first broken rule; ValueError if `data` ends before
+    the header does.
+    """
     view = memoryview(data).cast("B")
     size = len(view) if size is None else size
     if size < 8:
@@ -119,9 +160,14 @@ def read_header(data: Buffer, size: int | None = None) -> Header:
     if length > LONGEST:
         raise SafetensorsError("header too long", f"the first 8 bytes say {length:,}")
     if start > size:
-        raise SafetensorsError("header beyond file", f"the first 8 bytes say {length:,}, and {size - 8:,} bytes follow")
+        raise SafetensorsError(
+            "header beyond file",
+            f"the first 8 bytes say {length:,}, and {size - 8:,} bytes follow",
+        )
     if start > len(view):
-        raise ValueError(f"the header ends at byte {start:,}: pass that many bytes, not {len(view):,}")
+        raise ValueError(
+            f"the header ends at byte {start:,}: pass that many bytes, not {len(view):,}"
+        )
     header = view[8:start]
     if len(header) > LONG:
         check_outline(header)
@@ -134,10 +180,14 @@ def read_header(data: Buffer, size: int | None = None) -> Header:
 
 
 def head_of(
-    tensors: Mapping[str, tuple[str, tuple[int, ...]]], metadata: Mapping[str, str] | None = None, odd: int = 0
+    tensors: Mapping[str, tuple[str, tuple[int, ...]]],
+    metadata: Mapping[str, str] | None = None,
+    odd: int = 0,
 ) -> tuple[bytes, dict[str, int]]:
-    """What the reference writer puts before the data, and the size of each tensor in bytes, in file order. `tensors`:
-    dtype and shape by name. `odd`: by how many bytes the data begins past a multiple of 8."""
+    """What the reference writer puts before the data, and the size of each tensor in bytes, in file
+    order. `tensors`: dtype and shape by name. `odd`: by how many bytes the data begins past a
+    multiple of 8.
+    """
     ranks = {dtype: rank for rank, dtype in enumerate(BITS)}
     order = sorted(tensors, key=lambda name: (-ranks[tensors[name][0]], name))
     table: dict[str, Any] = {} if metadata is None else {METADATA: dict(metadata)}
@@ -153,24 +203,33 @@ def head_of(
 
 
 def check_outline(header: memoryview) -> None:
-    """Counts the marks in a long header before json parses it: nested lists take 40 times the memory of their text.
+    """Counts the marks in a long header before json parses it: nested lists take 40 times the
+    memory of their text.
 
-    Outside its strings, a header has an object, two lists, four colons, and at most 64 commas in the lists for each
-    tensor. It has one more object, or two with metadata. Objects have fewer commas than colons. Any other header breaks
-    the "fields" rule, and perhaps an earlier rule too."""
+    Outside its strings, a header has an object, two lists, four colons, and at most 64 commas in
+    the lists for each tensor. It has one more object, or two with metadata. Objects have fewer
+    commas than colons. Any other header breaks the "fields" rule, and perhaps an earlier rule too.
+    """
     text = bytes(header).replace(rb"\\", b"").replace(rb"\"", b"")  # drops escaped quotation marks
     codes = np.frombuffer(text, np.uint8)
     outside = ~np.logical_xor.accumulate(codes == ord('"'))
-    objects, lists, colons, commas = (np.count_nonzero(outside & (codes == ord(mark))) for mark in "{[:,")
+    objects, lists, colons, commas = (
+        np.count_nonzero(outside & (codes == ord(mark))) for mark in "{[:,"
+    )
     tensors = lists // 2
     fits = lists % 2 == 0 and 0 <= objects - tensors - 1 <= 1
     if not fits or colons < 4 * tensors or commas > colons + 64 * tensors:
-        saw = f"its {len(header):,} bytes hold {objects:,} objects, {lists:,} lists and {commas:,} commas"
+        saw = (
+            f"its {len(header):,} bytes hold {objects:,} objects, {lists:,} lists and {commas:,} "
+            "commas"
+        )
         raise SafetensorsError("fields", saw)
 
 
 class Odd(str):
-    """A number with a point or an exponent, NaN or Infinity, as written: neither an int nor a plain str."""
+    """A number with a point or an exponent, NaN or Infinity, as written: neither an int nor a plain
+    str.
+    """
 
     __repr__ = str.__str__
 
@@ -217,7 +276,9 @@ def strings(pairs: Any) -> dict[str, str]:
 def entry(name: str, pairs: Any, start: int) -> Entry:
     """Checks what the header says about one tensor, field by field."""
     try:
-        dtype, shape, offsets = three_fields(dict(pairs if type(pairs) is tuple and len(pairs) == 3 else ()))
+        dtype, shape, offsets = three_fields(
+            dict(pairs if type(pairs) is tuple and len(pairs) == 3 else ())
+        )
     except KeyError:
         raise SafetensorsError("fields", f"it is {shown(pairs)}", name) from None
     if type(dtype) is not str or dtype not in BITS:
@@ -234,33 +295,47 @@ def whole_numbers(value: Any) -> bool:
     if type(value) is not list:
         return False
     for number in value:  # noqa: SIM110  all() would take twice as long
-        if type(number) is not int or not 0 <= number < LIMIT:  # type, because isinstance takes True for an int
+        if (
+            type(number) is not int or not 0 <= number < LIMIT
+        ):  # type, because isinstance takes True for an int
             return False
     return True
 
 
 def check_layout(entries: list[Entry], start: int, size: int) -> None:
-    """Checks tensor after tensor, in file order: each fills its place, and together they fill the file."""
+    """Checks tensor after tensor, in file order: each fills its place, and together they fill the
+    file.
+    """
     place = start
     for name, dtype, shape, begin, end in entries:
         if begin != place:
-            raise SafetensorsError("hole or overlap", f"it begins at {begin - start}, not {place - start}", name)
+            raise SafetensorsError(
+                "hole or overlap", f"it begins at {begin - start}, not {place - start}", name
+            )
         if end < begin:
-            raise SafetensorsError("end before begin", f"it goes from {begin - start} to {end - start}", name)
+            raise SafetensorsError(
+                "end before begin", f"it goes from {begin - start} to {end - start}", name
+            )
         bits = BITS[dtype] * math.prod(shape)
         if (bits or math.prod(filter(None, shape)) * BITS[dtype]) >= LIMIT:
             raise SafetensorsError("overflow", f"its shape is {shown(shape)}", name)
         if bits % 8:
-            raise SafetensorsError("part of a byte", f"{dtype} of shape {shown(shape)} takes {bits} bits", name)
+            raise SafetensorsError(
+                "part of a byte", f"{dtype} of shape {shown(shape)} takes {bits} bits", name
+            )
         if end - begin != bits // 8:
             needed = f"{dtype} of shape {shown(shape)} needs {bits // 8}"
             raise SafetensorsError("wrong size", f"it has {end - begin} bytes, {needed}", name)
         place = end
     if place != size:
-        raise SafetensorsError("file length", f"the last tensor ends at byte {place:,}, the file at {size:,}")
+        raise SafetensorsError(
+            "file length", f"the last tensor ends at byte {place:,}, the file at {size:,}"
+        )
 
 
 def shown(value: Any) -> str:
-    """A value for a message, shortened: it may be a name of 100 MB, or a list a thousand lists deep."""
+    """A value for a message, shortened: it may be a name of 100 MB, or a list a thousand lists
+    deep.
+    """
     text = SHORT.repr(value)
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"

@@ -19,9 +19,16 @@ from ..units import MiB
 
 TIMEOUT_S = 10  # without a byte: then the connection counts as lost
 WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds before each new try
-LOST = ConnectionError, TimeoutError, BadStatusLine, IncompleteRead  # the last two: it broke within an answer
+LOST = (
+    ConnectionError,
+    TimeoutError,
+    BadStatusLine,
+    IncompleteRead,
+)  # the last two: it broke within an answer
 
-Send = Callable[[socket.socket, BinaryIO, int, int], None]  # sends `count` bytes of the file, from byte `at` on
+Send = Callable[
+    [socket.socket, BinaryIO, int, int], None
+]  # sends `count` bytes of the file, from byte `at` on
 
 
 def read_and_send(line: socket.socket, file: BinaryIO, at: int, count: int) -> None:
@@ -33,14 +40,21 @@ def read_and_send(line: socket.socket, file: BinaryIO, at: int, count: int) -> N
 
 
 def upload(
-    path: str | os.PathLike, address: str, part: int = 4 * MiB, send: Send = read_and_send, to: str = ""
+    path: str | os.PathLike,
+    address: str,
+    part: int = 4 * MiB,
+    send: Send = read_and_send,
+    to: str = "",
 ) -> None:
-    """Sends the file in parts of `part` bytes to the path `to` of the server, which is /NAME of the file if not given.
+    """Sends the file in parts of `part` bytes to the path `to` of the server, which is /NAME of the
+    file if not given.
 
-    After a lost connection it asks where to go on. ConnectionError, with the last cause, if the connection can't be
-    made, or is lost, more than len(WAITS) times. ValueError for an empty file, a part of less than a byte, and if the
-    server refuses this file, doesn't say how much has arrived, or keeps nothing of a part. OSError if the file can't be
-    read, http.client.InvalidURL if `address` or `to` can't be part of a request."""
+    After a lost connection it asks where to go on. ConnectionError, with the last cause, if the
+    connection can't be made, or is lost, more than len(WAITS) times. ValueError for an empty file,
+    a part of less than a byte, and if the server refuses this file, doesn't say how much has
+    arrived, or keeps nothing of a part. OSError if the file can't be read, http.client.InvalidURL
+    if `address` or `to` can't be part of a request.
+    """
     if part < 1:
         raise ValueError(f"a part has at least one byte, not {part}")
     path, digest = Path(path), checksum(path)
@@ -55,13 +69,17 @@ def upload(
                 lost = error
                 continue
             try:
-                return send_parts(line, path, to or f"/{quote(os.fsencode(path.name))}", digest, part, send)
+                return send_parts(
+                    line, path, to or f"/{quote(os.fsencode(path.name))}", digest, part, send
+                )
             except LOST as error:
                 lost = error
     raise ConnectionError(f"{path.name}: no connection to {address} that lasts: {lost!r}") from lost
 
 
-def send_parts(line: HTTPConnection, path: Path, to: str, digest: str, part: int, send: Send) -> None:
+def send_parts(
+    line: HTTPConnection, path: Path, to: str, digest: str, part: int, send: Send
+) -> None:
     """Asks how much has arrived, and sends the rest. Errors as in `upload`."""
     name, size = path.name, path.stat().st_size
     line.request("HEAD", to, headers={"Repr-Digest": digest, "Upload-Length": str(size)})
@@ -79,11 +97,15 @@ def send_parts(line: HTTPConnection, path: Path, to: str, digest: str, part: int
                 send(line.sock, file, at, count)
             before, (offset, complete) = offset, answered(line, name, size)
             if offset <= before and not complete:
-                raise ValueError(f"{line.host}:{line.port} had {before} bytes of {name}, and now has {offset}")
+                raise ValueError(
+                    f"{line.host}:{line.port} had {before} bytes of {name}, and now has {offset}"
+                )
 
 
 def answered(line: HTTPConnection, name: str, size: int) -> tuple[int, bool]:
-    """How many bytes of `size` the server has in order, and whether it has checked and published the file."""
+    """How many bytes of `size` the server has in order, and whether it has checked and published
+    the file.
+    """
     answer = line.getresponse()
     answer.read()
     if answer.status >= 400:
@@ -91,7 +113,9 @@ def answered(line: HTTPConnection, name: str, size: int) -> tuple[int, bool]:
     offset = answer.headers.get("Upload-Offset", "")
     if not (offset.isdecimal() and int(offset) <= size):
         reason = f"its Upload-Offset is {offset!r}, not 0 to {size}"
-        raise ValueError(f"{line.host}:{line.port} doesn't say how much of {name} has arrived: {reason}")
+        raise ValueError(
+            f"{line.host}:{line.port} doesn't say how much of {name} has arrived: {reason}"
+        )
     return int(offset), answer.headers["Upload-Complete"] == "?1"
 
 

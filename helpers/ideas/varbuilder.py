@@ -1,4 +1,5 @@
-"""VarBuilder: a model asks for its weights by name and shape, and learns which of them had to be copied.
+"""VarBuilder: a model asks for its weights by name and shape, and learns which of them had to be
+copied.
 
 >>> with VarBuilder.from_mapped("model.safetensors", "f4") as weights:
 ...     layer = weights.prefix("layers.0")
@@ -8,7 +9,9 @@ VarBuilder(all, 16 tensors, 2 taken)
   layers.0.weight  F16  (64, 64)  copied: float16 to float32
   layers.0.bias    F32  (64,)     borrowed
 
-After candle's VarBuilder (https://docs.rs/candle-nn): from_mapped is its from_mmaped_safetensors, prefix its pp."""
+After candle's VarBuilder (https://docs.rs/candle-nn): from_mapped is its from_mmaped_safetensors,
+prefix its pp.
+"""
 
 import os
 from contextlib import ExitStack, suppress
@@ -30,19 +33,35 @@ class LoadError(ValueError):
 
 
 class VarBuilder(Closing):
-    """The weights of a model, or of the part under a prefix. Start with `VarBuilder.from_mapped`. `taken` covers the
-    whole model: full name -> "borrowed", "copied: misaligned" or "copied: float16 to float32"."""
+    """The weights of a model, or of the part under a prefix. Start with `VarBuilder.from_mapped`.
+    `taken` covers the whole model: full name -> "borrowed", "copied: misaligned" or "copied:
+    float16 to float32".
+    """
 
-    def __init__(self, file: TensorFile | ShardedFile, entries: dict[str, Entry], dtype: np.dtype | None,
-                 taken: dict[str, str], path: str = "") -> None:  # fmt: skip
-        self._file, self._entries, self._dtype, self.taken, self._path = file, entries, dtype, taken, path
+    def __init__(
+        self,
+        file: TensorFile | ShardedFile,
+        entries: dict[str, Entry],
+        dtype: np.dtype | None,
+        taken: dict[str, str],
+        path: str = "",
+    ) -> None:
+        self._file, self._entries, self._dtype, self.taken, self._path = (
+            file,
+            entries,
+            dtype,
+            taken,
+            path,
+        )
         self._below = f"{path}." if path else ""
 
     @classmethod
     def from_mapped(cls, path: str | os.PathLike[str], dtype: Any = None) -> "VarBuilder":
-        """Maps a safetensors file, or the files of an index, and reads their headers. get() returns weights as `dtype`,
-        a numpy type or its name; with None, each keeps its stored dtype. SafetensorsError, OSError; LoadError for a
-        dtype that no tensor can have, or that only ml_dtypes has."""
+        """Maps a safetensors file, or the files of an index, and reads their headers. get() returns
+        weights as `dtype`, a numpy type or its name; with None, each keeps its stored dtype.
+        SafetensorsError, OSError; LoadError for a dtype that no tensor can have, or that only
+        ml_dtypes has.
+        """
         wanted = None if dtype is None else _wanted(dtype)
         with ExitStack() as undo:
             file = undo.enter_context(open_tensors(path))
@@ -57,14 +76,18 @@ class VarBuilder(Closing):
     def get(self, shape: tuple[int, ...], name: str) -> np.ndarray:
         """The tensor, read-only: a view of the mapping, or a copy. For a copy, `taken` says why.
 
-        Another dtype means a new copy on each call, the caller's alone. The conversion may round, and turns numbers too
-        large for a float into infinity. LoadError if it would lose more (floats to integers, integers to narrower
-        integers, complex to real), if the tensor is missing, or if its shape isn't `shape`. ValueError after close().
+        Another dtype means a new copy on each call, the caller's alone. The conversion may round,
+        and turns numbers too large for a float into infinity. LoadError if it would lose more
+        (floats to integers, integers to narrower integers, complex to real), if the tensor is
+        missing, or if its shape isn't `shape`. ValueError after close().
         """
         full, wanted = self._below + name, self._dtype
         if (entry := self._entries.get(full)) is None:
             near = ", ".join(get_close_matches(full, self._entries)) or "none"
-            raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found no such tensor; names like it: {near}")
+            raise LoadError(
+                f"{full}: expected {_spec(wanted, shape)}, found no such tensor; names like it: "
+                f"{near}"
+            )
         stored = dtype_of(entry.dtype)
         reason = ""
         if stored is None:
@@ -72,7 +95,10 @@ class VarBuilder(Closing):
         elif wanted is not None and _loses(stored, wanted):
             reason = f"; {stored} to {wanted} would lose more than digits"
         if reason or entry.shape != tuple(shape):
-            raise LoadError(f"{full}: expected {_spec(wanted, shape)}, found {_spec(entry.dtype, entry.shape)}{reason}")
+            raise LoadError(
+                f"{full}: expected {_spec(wanted, shape)}, found "
+                f"{_spec(entry.dtype, entry.shape)}{reason}"
+            )
         tensor = self._file.cow(full)
         if wanted is None or wanted == stored:
             self.taken[full] = "borrowed" if tensor.is_borrowed else "copied: misaligned"
@@ -83,7 +109,9 @@ class VarBuilder(Closing):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all tensors in this part, without the prefix."""
-        return tuple(name.removeprefix(self._below) for name in self._entries if name.startswith(self._below))
+        return tuple(
+            name.removeprefix(self._below) for name in self._entries if name.startswith(self._below)
+        )
 
     def close(self) -> None:
         """Closes the file for all prefixes. Tensors you took stay valid."""
@@ -91,8 +119,13 @@ class VarBuilder(Closing):
 
     def __repr__(self) -> str:
         taken = [name for name in self.taken if name.startswith(self._below)]
-        lines = [f"VarBuilder({self._path or 'all'}, {len(self.names)} tensors, {len(taken)} taken)"]
-        rows = [(name, self._entries[name].dtype, str(self._entries[name].shape)) for name in taken[:ROWS]]
+        lines = [
+            f"VarBuilder({self._path or 'all'}, {len(self.names)} tensors, {len(taken)} taken)"
+        ]
+        rows = [
+            (name, self._entries[name].dtype, str(self._entries[name].shape))
+            for name in taken[:ROWS]
+        ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -114,7 +147,9 @@ def _wanted(dtype: Any) -> np.dtype:
 def _loses(stored: np.dtype, wanted: np.dtype) -> bool:
     if wanted.kind in "iu":
         return not np.can_cast(stored, wanted)  # otherwise numbers would wrap around
-    imaginary = stored.kind == "c" != wanted.kind  # with ml_dtypes, numpy would cast complex64 to bfloat16
+    imaginary = (
+        stored.kind == "c" != wanted.kind
+    )  # with ml_dtypes, numpy would cast complex64 to bfloat16
     return imaginary or not np.can_cast(stored, wanted, "same_kind")
 
 

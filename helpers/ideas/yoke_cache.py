@@ -13,14 +13,19 @@ K = TypeVar("K", bound=Hashable)
 
 
 class YokeCache(Closing, Generic[K]):
-    """Yokes by key. `make(key)` makes a missing yoke; the least recently used go when the yokes outgrow the capacity.
+    """Yokes by key. `make(key)` makes a missing yoke; the least recently used go when the yokes
+    outgrow the capacity.
 
-    get() returns a clone: `with cache.get(key) as view`. The cache may drop its own yoke meanwhile; the cart closes
-    when the last clone is released. The cache releases the yokes that make(key) returns.
+    get() returns a clone: `with cache.get(key) as view`. The cache may drop its own yoke meanwhile;
+    the cart closes when the last clone is released. The cache releases the yokes that make(key)
+    returns.
 
     weigh(key, yoke)         the bytes that a yoke counts for; if not given, all bytes in its cart
-    size                     what all kept yokes count for; a cart that two of them share counts twice
-    hits, misses, evictions  get() calls that called no make, and those that did; yokes dropped to make room"""
+    size                     what all kept yokes count for; a cart that two of them share counts
+      twice
+    hits, misses, evictions  get() calls that called no make, and those that did; yokes dropped to
+      make room
+    """
 
     def __init__(
         self,
@@ -32,11 +37,17 @@ class YokeCache(Closing, Generic[K]):
         self.size = self.hits = self.misses = self.evictions = 0
         self._kept: OrderedDict[K, tuple[Yoke, int]] = OrderedDict()
         self._closed = False
-        self._lock = threading.RLock()  # held for look-ups only, never while make runs or a cart closes
-        self._making = threading.RLock()  # one make at a time: whoever wants the same key finds it made
+        self._lock = (
+            threading.RLock()
+        )  # held for look-ups only, never while make runs or a cart closes
+        self._making = (
+            threading.RLock()
+        )  # one make at a time: whoever wants the same key finds it made
 
     def get(self, key: K) -> Yoke:
-        """A clone, the caller's to release. A yoke that counts for more than the capacity isn't kept."""
+        """A clone, the caller's to release. A yoke that counts for more than the capacity isn't
+        kept.
+        """
         if (clone := self.kept(key)) is not None:
             return clone
         with self._making:
@@ -48,7 +59,9 @@ class YokeCache(Closing, Generic[K]):
             yoke = self.make(key)
             if not isinstance(yoke, Yoke):
                 what = type(yoke).__name__
-                raise TypeError(f"make({key!r}) returned {what}, not a Yoke: use Yoke.attach or Yoke.owned")
+                raise TypeError(
+                    f"make({key!r}) returned {what}, not a Yoke: use Yoke.attach or Yoke.owned"
+                )
             weight, clone, dropped = self.weigh(key, yoke), yoke.clone(), []
             with self._lock:
                 if self._closed or weight > self.capacity:
@@ -66,7 +79,9 @@ class YokeCache(Closing, Generic[K]):
             return clone
 
     def kept(self, key: K) -> Yoke | None:
-        """A clone of the kept yoke, the caller's to release; None if there's none. It neither makes one nor waits."""
+        """A clone of the kept yoke, the caller's to release; None if there's none. It neither makes
+        one nor waits.
+        """
         with self._lock:
             if key not in self._kept:
                 return None
@@ -80,7 +95,9 @@ class YokeCache(Closing, Generic[K]):
             return list(self._kept)
 
     def drop(self, key: K) -> None:
-        """Releases the kept yoke of `key`, if there's one; clones in use stay valid. The next get() makes it anew."""
+        """Releases the kept yoke of `key`, if there's one; clones in use stay valid. The next get()
+        makes it anew.
+        """
         with self._lock:
             yoke, weight = self._kept.pop(key, (None, 0))
             self.size -= weight
@@ -102,5 +119,10 @@ class YokeCache(Closing, Generic[K]):
         return key in self._kept
 
     def __repr__(self) -> str:
-        full = f"{len(self)} yokes, {in_words(self.size, 'bytes')} of {in_words(self.capacity, 'bytes')}"
-        return f"YokeCache({full}; {self.hits} hits, {self.misses} misses, {self.evictions} evictions)"
+        full = (
+            f"{len(self)} yokes, {in_words(self.size, 'bytes')} of "
+            f"{in_words(self.capacity, 'bytes')}"
+        )
+        return (
+            f"YokeCache({full}; {self.hits} hits, {self.misses} misses, {self.evictions} evictions)"
+        )

@@ -1,1 +1,3 @@
-"""What one lesson alone needs, a folder each: its instruments and charts. None imports from a later lesson's."""
+"""What one lesson alone needs, a folder each: its instruments and charts. None imports from a later
+lesson's.
+"""

@@ -10,8 +10,10 @@ DAMAGES = MappingProxyType({kind: file["says"] for kind, file in FILES.items() i
 
 
 def damaged(kind: str) -> bytes:
-    """A file with this damage and no other; `damaged("none")` is well-formed. KeyError for an unknown kind. The
-    well-formed file holds "weight", F32 of shape [2], with values [1, 2]. DAMAGES says how the others differ."""
+    """A file with this damage and no other; `damaged("none")` is well-formed. KeyError for an
+    unknown kind. The well-formed file holds "weight", F32 of shape [2], with values [1, 2]. DAMAGES
+    says how the others differ.
+    """
     if kind not in FILES:
         raise KeyError(f"no damage {kind!r}; there are: {', '.join(FILES)}")
     file = FILES[kind]

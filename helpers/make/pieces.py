@@ -1,4 +1,6 @@
-"""Writes files piece by piece, so no file is ever whole in memory; compares files that already exist."""
+"""Writes files piece by piece, so no file is ever whole in memory; compares files that already
+exist.
+"""
 
 import errno
 import operator
@@ -22,7 +24,9 @@ from ..whole import followed, whole_file
 
 @dataclass(frozen=True)
 class Made:
-    """A file to make. `pieces()` yields functions that each make a piece, the same on every call; none is empty."""
+    """A file to make. `pieces()` yields functions that each make a piece, the same on every call;
+    none is empty.
+    """
 
     path: Path
     size: int  # in bytes, or a little more if the size isn't known in advance
@@ -43,14 +47,18 @@ def checked_seed(seed: int) -> int:
 
 
 def random_bytes(size: int, *key: int | str) -> np.ndarray:
-    """(size,) uint8 for a seed, a name and a number. numpy promises never to change SFC64's stream, or `random_raw`."""
+    """(size,) uint8 for a seed, a name and a number. numpy promises never to change SFC64's stream,
+    or `random_raw`.
+    """
     seeds = [crc32(part.encode()) if isinstance(part, str) else part for part in key]
     words = SFC64(SeedSequence(seeds)).random_raw(-(-size // 8))
     return words.astype("<u8", copy=False).view(np.uint8)[:size]
 
 
 def make(file: Made, by: str) -> None:
-    """Makes the file, or leaves an existing one, or raises, as `random_file` says; `by` names the call in errors."""
+    """Makes the file, or leaves an existing one, or raises, as `random_file` says; `by` names the
+    call in errors.
+    """
     target = followed(file.path)  # a link stays, and its file is made
     if target.is_file():
         if is_made(file):
@@ -60,7 +68,9 @@ def make(file: Made, by: str) -> None:
             why = f"a file that {by} didn't make is in the way, and was left as it is; {remedy}"
             raise FileExistsError(errno.EEXIST, why, str(target))
     with whole_file(file.path, file.size) as out:
-        with suppress(AttributeError, OSError):  # reserved, the space can't run out on the way, and is written faster
+        with suppress(
+            AttributeError, OSError
+        ):  # reserved, the space can't run out on the way, and is written faster
             os.posix_fallocate(out.fileno(), 0, file.size)
         _each(file, "writing", out.write)
         out.truncate()
@@ -92,8 +102,10 @@ def _begins_alike(file: Made) -> bool:
 
 
 def _each(file: Made, doing: str, use: Callable[[bytes | np.ndarray], object]) -> bool:
-    """Uses the pieces in order, with a progress bar, until `use` returns False: then it's False, and otherwise True.
-    Two threads take turns: while one uses the piece that it made, the other makes the next."""
+    """Uses the pieces in order, with a progress bar, until `use` returns False: then it's False,
+    and otherwise True. Two threads take turns: while one uses the piece that it made, the other
+    makes the next.
+    """
 
     def work(piece: Callable[[], bytes | np.ndarray], before: Future | None) -> int:
         made = piece()

@@ -1,4 +1,6 @@
-"""Measure what a function costs: `measure(f, *args) -> Recording`, `compare({name: f}, *args) -> Comparison`."""
+"""Measure what a function costs: `measure(f, *args) -> Recording`, `compare({name: f}, *args) ->
+Comparison`.
+"""
 
 from .abilities import abilities
 from .advice import advise

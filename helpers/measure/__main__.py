@@ -1,7 +1,9 @@
-"""`python -m helpers.measure script.py …`: what a script of one's own takes: a table, a picture, JSON.
+"""`python -m helpers.measure script.py …`: what a script of one's own takes: a table, a picture,
+JSON.
 
-The script runs as `python script.py …` runs it, in a fresh process with an empty standard input. What it prints appears
-at once. Ctrl-C ends it, and the table has what was measured until then."""
+The script runs as `python script.py …` runs it, in a fresh process with an empty standard input.
+What it prints appears at once. Ctrl-C ends it, and the table has what was measured until then.
+"""
 
 import argparse
 import ast
@@ -27,7 +29,9 @@ def as_main(script: str, arguments: list[str]) -> int:
     """Runs there, and travels by value. Returns the script's exit status."""
     sys.argv, sys.path[0] = [script, *arguments], os.path.dirname(os.path.abspath(script))
     try:
-        kept.append(runpy.run_path(script, run_name="__main__"))  # what its names hold is still there when it ends
+        kept.append(
+            runpy.run_path(script, run_name="__main__")
+        )  # what its names hold is still there when it ends
     except SystemExit as leaving:
         if leaving.code is None or isinstance(leaving.code, int):
             return leaving.code or 0
@@ -38,21 +42,51 @@ def as_main(script: str, arguments: list[str]) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog=f"python -m {__package__}", description="Runs a script in a fresh process, and tells what memory it takes."
+        prog=f"python -m {__package__}",
+        description="Runs a script in a fresh process, and tells what memory it takes.",
     )
     add = parser.add_argument
     add("-o", "--output", type=Path, help="draw the curves here, as .png or .svg")
     add("--json", type=Path, help="keep the recording here")
-    add("-i", "--interval", type=float, default=0.01, help="seconds between two samples, 0.01 if not given")
-    add("-t", "--timeout", type=float, default=float("inf"), help="seconds until it is stopped; no limit if not given")
-    add("--modules", default="", help="modules to import before, so that they don't count: --modules numpy,pandas")
+    add(
+        "-i",
+        "--interval",
+        type=float,
+        default=0.01,
+        help="seconds between two samples, 0.01 if not given",
+    )
+    add(
+        "-t",
+        "--timeout",
+        type=float,
+        default=float("inf"),
+        help="seconds until it is stopped; no limit if not given",
+    )
+    add(
+        "--modules",
+        default="",
+        help="modules to import before, so that they don't count: --modules numpy,pandas",
+    )
     add(
         "--stack",
         action="store_true",
-        help="run it twice more, for the Python stacks that allocated what it had at its peak and at its end",
+        help=(
+            "run it twice more, for the Python stacks that allocated what it had at its peak and "
+            "at its end"
+        ),
     )
-    add("--heap", action="store_true", help="run it once more, under tracemalloc: the heap at its peak and at the end")
-    add("-f", "--function", action="append", default=[], help="mark the calls of a function: -f module:function")
+    add(
+        "--heap",
+        action="store_true",
+        help="run it once more, under tracemalloc: the heap at its peak and at the end",
+    )
+    add(
+        "-f",
+        "--function",
+        action="append",
+        default=[],
+        help="mark the calls of a function: -f module:function",
+    )
     add("script", help="a Python file")
     add("arguments", nargs=argparse.REMAINDER, help="its own arguments")
     options = parser.parse_args()
@@ -61,7 +95,8 @@ def main() -> int:
     for place in options.function:
         if place.rpartition(":")[0] in ("", "__main__", Path(options.script).stem):
             parser.error(
-                f"-f marks calls of a library, module:function, not {place!r}; in the script itself, call mark()"
+                f"-f marks calls of a library, module:function, not {place!r}; in the script "
+                "itself, call mark()"
             )
     modules, asked_to_stop = options.modules.split(","), []
     with suppress(SyntaxError, ValueError):  # which the script's own run will show
@@ -89,7 +124,11 @@ def tell(run: Recording, options: argparse.Namespace) -> None:
     """Prints what was measured."""
     if run.ended == "raised":
         head, frame, own = run.error.partition(f'  File "{options.script}"')
-        print("Traceback (most recent call last):" * bool(own), (frame + own or head).rstrip(), sep="\n")
+        print(
+            "Traceback (most recent call last):" * bool(own),
+            (frame + own or head).rstrip(),
+            sep="\n",
+        )
     print("", text_table(("meter", "measured"), rows([run])), "", AT_THE_END, *notes(run), sep="\n")
     if run.stack:
         print(run.stack)

@@ -18,10 +18,15 @@ from .run import measure
 from .sharing import sharing
 from .tables import Tabled
 
-# What readers call it, the meter of a Recording that shows whether it works, and where the figure comes from.
+# What readers call it, the meter of a Recording that shows whether it works, and where the figure
+# comes from.
 TRIED = (
     ("anonymous, file-backed, shared", "anonymous", "/proc/<pid>/status, sampled from outside"),
-    ("resident memory as a whole", "resident", "a sample takes {sample:.0f} µs; the aim is one every 1,000 µs"),
+    (
+        "resident memory as a whole",
+        "resident",
+        "a sample takes {sample:.0f} µs; the aim is one every 1,000 µs",
+    ),
     ("minor and major faults", "minor faults", "getrusage(2)"),
     ("waits", "switches", "getrusage(2)"),
     ("read and write calls", "read calls", "/proc/<pid>/io"),
@@ -43,7 +48,9 @@ class Abilities(Tabled):
     title = "What this machine can measure"
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        return ("meter", "here?", "how, or why not"), [(r.meter, "yes" if r.here else "no", r.why) for r in self.rows]
+        return ("meter", "here?", "how, or why not"), [
+            (r.meter, "yes" if r.here else "no", r.why) for r in self.rows
+        ]
 
 
 def abilities() -> Abilities:
@@ -57,18 +64,34 @@ def abilities() -> Abilities:
         file = Path(folder) / "page"
         file.write_bytes(bytes(4096))
         cache = page_cache(file)
-        with open(file, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
+        with (
+            open(file, "rb") as opened,
+            mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapping,
+        ):
             not_taken = _error(lambda: page_out(mapping))
     tried = [
         ("page states", maps.why_not(), "/proc/<pid>/pagemap, for your own processes"),
-        ("page cache of a file", cache.why if cache.cached is None else None, "mincore(2), for your own files"),
+        (
+            "page cache of a file",
+            cache.why if cache.cached is None else None,
+            "mincore(2), for your own files",
+        ),
         ("… its dirty pages", cache.why if cache.dirty is None else None, "cachestat(2)"),
         ("pages taken away", not_taken, "madvise(2), MADV_PAGEOUT"),
-        ("memory shared by processes", _error(lambda: sharing([os.getpid()]).why), "/proc/<pid>/smaps_rollup"),
+        (
+            "memory shared by processes",
+            _error(lambda: sharing([os.getpid()]).why),
+            "/proc/<pid>/smaps_rollup",
+        ),
     ]
-    last = [(f"os.{name}", hasattr(os, name), f"{name}(2)") for name in ("sendfile", "copy_file_range")]
+    last = [
+        (f"os.{name}", hasattr(os, name), f"{name}(2)") for name in ("sendfile", "copy_file_range")
+    ]
     not_given = f"{platform.system()} does not give {{}} to this Python"
-    rows = [Ability(name, here, how if here else not_given.format(how)) for name, here, how in given + last]
+    rows = [
+        Ability(name, here, how if here else not_given.format(how))
+        for name, here, how in given + last
+    ]
     rows[-2:-2] = [Ability(name, not reason, reason or how) for name, reason, how in tried]
     return Abilities(tuple(rows))
 

@@ -1,4 +1,6 @@
-"""The page cache: which pages of a file the kernel holds in memory, no matter who asked for them."""
+"""The page cache: which pages of a file the kernel holds in memory, no matter who asked for
+them.
+"""
 
 import ctypes
 import mmap
@@ -31,11 +33,14 @@ class PageCache:
     size     bytes of the file
     cached   (pages,) bool, for each page of the file, in order; None where the kernel doesn't tell
     dirty, writeback   pages not yet on the disk, and pages on their way there
-    dirty_pages   (pages,) bool, which pages are dirty; None if none is, or for more than MOST_ASKED pages
+    dirty_pages   (pages,) bool, which pages are dirty; None if none is, or for more than MOST_ASKED
+      pages
     why      what the kernel didn't tell, or (after `drop_from_cache`) what stayed and why; else ""
 
-    Both counts come from cachestat(2); None where it's missing or disagrees with mincore(2). Pages that the kernel
-    keeps together (a large folio) count together: one byte written can make 64 of them dirty."""
+    Both counts come from cachestat(2); None where it's missing or disagrees with mincore(2). Pages
+    that the kernel keeps together (a large folio) count together: one byte written can make 64 of
+    them dirty.
+    """
 
     path: Path
     size: int
@@ -67,8 +72,12 @@ class PageCache:
         return f"<{self.path.name}, {in_words(self.size, 'bytes')}: {state}>"
 
     def to_json(self) -> dict:
-        """Plain data: the file's name without its folder, and equal neighbours as a run, [cached, pages]."""
-        plain = {name: getattr(self, name) for name in ("size", "why", "dirty", "writeback")} | {"path": self.path.name}
+        """Plain data: the file's name without its folder, and equal neighbours as a run, [cached,
+        pages].
+        """
+        plain = {name: getattr(self, name) for name in ("size", "why", "dirty", "writeback")} | {
+            "path": self.path.name
+        }
         runs = {"runs": run_lengths(self.cached), "dirty_pages": run_lengths(self.dirty_pages)}
         return {"format": FORMAT, "version": VERSION, **plain, **runs}
 
@@ -76,50 +85,70 @@ class PageCache:
     def from_json(cls, plain: Mapping) -> "PageCache":
         with reading(plain, FORMAT, VERSION):
             counts = {name: plain[name] for name in ("size", "why", "dirty", "writeback")}
-            cached, dirty = (from_run_lengths(plain.get(name), bool, bool) for name in ("runs", "dirty_pages"))
+            cached, dirty = (
+                from_run_lengths(plain.get(name), bool, bool) for name in ("runs", "dirty_pages")
+            )
             return cls(path=Path(plain["path"]), cached=cached, dirty_pages=dirty, **counts)
 
 
 def page_cache(path: str | os.PathLike) -> PageCache:
-    """What the page cache holds of a file, by mincore(2) on a mapping made for that; looking brings nothing in.
+    """What the page cache holds of a file, by mincore(2) on a mapping made for that; looking brings
+    nothing in.
 
-    The kernel tells only users who own the file or may write to it (Linux 5.2): others get `cached=None` and a reason.
+    The kernel tells only users who own the file or may write to it (Linux 5.2): others get
+    `cached=None` and a reason.
     """
     path = Path(path)
     status = path.stat()
     size = status.st_size
     if sys.platform != "linux":
-        return PageCache(path, size, None, f"we call mincore(2) on Linux only, and this is {sys.platform}")
+        return PageCache(
+            path, size, None, f"we call mincore(2) on Linux only, and this is {sys.platform}"
+        )
     if status.st_uid != os.geteuid() and not os.access(path, os.W_OK):
-        return PageCache(path, size, None, "the kernel tells only users who own the file or may write to it")
+        return PageCache(
+            path, size, None, "the kernel tells only users who own the file or may write to it"
+        )
     states = np.zeros(-(-size // mmap.PAGESIZE), np.uint8)
     if not size:
         return PageCache(path, size, states.astype(bool), "", 0, 0)
     with open(path, "rb") as file:
         with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as mapping:
-            start = np.frombuffer(mapping, np.uint8).ctypes.data  # the view is gone before the mapping is closed
+            start = np.frombuffer(
+                mapping, np.uint8
+            ).ctypes.data  # the view is gone before the mapping is closed
             into = ctypes.c_void_p(states.ctypes.data)
-            libc.call("mincore", ctypes.c_void_p(start), ctypes.c_size_t(size), into, about=str(path))
+            libc.call(
+                "mincore", ctypes.c_void_p(start), ctypes.c_size_t(size), into, about=str(path)
+            )
         cached = (states & 1).astype(bool)
         counts, reason = _cachestat(file.fileno()), ""
         if counts is None:
             reason = f"cachestat(2): {os.strerror(ctypes.get_errno())}"
-        elif cached.any() and not counts[0]:  # it looks at overlayfs's own file, but the pages belong to the file below
+        elif (
+            cached.any() and not counts[0]
+        ):  # it looks at overlayfs's own file, but the pages belong to the file below
             reason = "cachestat(2) sees no page where mincore(2) sees some"
         if reason:
             return PageCache(path, size, cached, f"dirty pages are not known: {reason}")
         dirty = None
         if counts[1] and len(states) <= MOST_ASKED:
-            each = (_cachestat(file.fileno(), page * mmap.PAGESIZE, mmap.PAGESIZE) for page in range(len(states)))
+            each = (
+                _cachestat(file.fileno(), page * mmap.PAGESIZE, mmap.PAGESIZE)
+                for page in range(len(states))
+            )
             dirty = np.array([bool(one and one[1]) for one in each])
     return PageCache(path, size, cached, "", counts[1], counts[2], dirty)
 
 
 def drop_from_cache(path: str | os.PathLike) -> PageCache:
-    """Writes dirty pages to the disk, then asks the kernel to drop the file's pages: fsync(2), posix_fadvise(2).
+    """Writes dirty pages to the disk, then asks the kernel to drop the file's pages: fsync(2),
+    posix_fadvise(2).
 
-    Returns what the page cache holds afterwards. Mapped pages stay, and so do files on tmpfs. That isn't an error;
-    `why` counts them and gives the reason ("" if none stayed). OSError as for opening the file."""
+    Returns what the page cache holds afterwards. Mapped pages stay, and so do files on tmpfs. That
+    isn't an error; `why` counts them and gives the reason ("" if none stayed). OSError as for
+    opening the file.
+    """
     until = time.monotonic() + TIMEOUT_S
     with regular_file(path) as file:
         os.fsync(file.fileno())
@@ -132,7 +161,10 @@ def drop_from_cache(path: str | os.PathLike) -> PageCache:
             because, system = "mapped, locked or in use right now", file_system(path)
             names = maps.processes_that_map(path)[0] if os.path.isdir("/proc") else {}
             if names:
-                who = ["this process" if pid == os.getpid() else f"{name} ({pid})" for pid, name in names.items()]
+                who = [
+                    "this process" if pid == os.getpid() else f"{name} ({pid})"
+                    for pid, name in names.items()
+                ]
                 because = f"mapped by {', '.join(who)}"
             elif in_memory(system):
                 because = f"a file on {system} exists nowhere else"
@@ -145,7 +177,9 @@ def drop_from_cache(path: str | os.PathLike) -> PageCache:
 
 
 def _cachestat(file: int, offset: int = 0, length: int = 0) -> tuple[int, int, int] | None:
-    """Pages that are cached, dirty, and on their way to the disk, cachestat(2); None if it refuses. 0: to the end."""
+    """Pages that are cached, dirty, and on their way to the disk, cachestat(2); None if it refuses.
+    0: to the end.
+    """
     part, counts = (ctypes.c_uint64 * 2)(offset, length), (ctypes.c_uint64 * 5)()
     refused = libc.libc().syscall(CACHESTAT, ctypes.c_uint(file), part, counts, ctypes.c_uint(0))
     return None if refused else tuple(counts[:3])

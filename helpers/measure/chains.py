@@ -1,4 +1,6 @@
-"""The chains of names that lead to objects: what the garbage collector sees, walked from where names are."""
+"""The chains of names that lead to objects: what the garbage collector sees, walked from where
+names are.
+"""
 
 import contextvars
 import functools
@@ -11,7 +13,15 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from traceback import walk_tb
-from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType, ModuleType, TracebackType
+from types import (
+    AsyncGeneratorType,
+    CoroutineType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    ModuleType,
+    TracebackType,
+)
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,9 +36,16 @@ SHOWN = "what a cell showed, kept by IPython"
 SHOWN_NAME = re.compile("_+|_[0-9]+|_oh|Out")
 SUSPENDED = {GeneratorType: "gi_frame", CoroutineType: "cr_frame", AsyncGeneratorType: "ag_frame"}
 CACHED = type(functools.cache(len))
-OWN = ("args", "__cause__", "__context__", "__defaults__", "__kwdefaults__")  # of exceptions and functions
+OWN = (
+    "args",
+    "__cause__",
+    "__context__",
+    "__defaults__",
+    "__kwdefaults__",
+)  # of exceptions and functions
 ITEM, ATTRIBUTE = "item", "attribute"
-# References to a frame's dict of locals: the frame's, our name for it, and the argument of sys.getrefcount().
+# References to a frame's dict of locals: the frame's, our name for it, and the argument of
+# sys.getrefcount().
 NOBODY_ELSE = 3
 
 
@@ -43,35 +60,54 @@ class Named(NamedTuple):
 
 
 class Roots:
-    """Where a search begins: the dicts and objects that names are bound to, now, in any thread. No frame is kept.
+    """Where a search begins: the dicts and objects that names are bound to, now, in any thread. No
+    frame is kept.
 
     spaces  id of a dict of globals -> the module's name
-    named   id of an object -> its names: a local of a running function, a context variable, an exception being handled
-    all     the dicts and the objects"""
+    named   id of an object -> its names: a local of a running function, a context variable, an
+      exception being handled
+    all     the dicts and the objects
+    """
 
     def __init__(self, asking: dict):
         self.spaces, self.named, self.all = {}, {}, []
-        modules = [(name, own_dict(module)) for name, module in list(sys.modules.items()) if is_a(module, ModuleType)]
+        modules = [
+            (name, own_dict(module))
+            for name, module in list(sys.modules.items())
+            if is_a(module, ModuleType)
+        ]
         for name, space in sorted(modules, key=lambda module: module[0] != "__main__"):
             self._add_names_of(space, name)
         for variable, value in contextvars.copy_context().items():
             self._add(value, variable.name, "value of a context variable")
-        threads = {thread.ident: f", in the thread {thread.name}" for thread in threading.enumerate()}
+        threads = {
+            thread.ident: f", in the thread {thread.name}" for thread in threading.enumerate()
+        }
         threads[threading.get_ident()] = ""
         for ident, frame in sys._current_frames().items():
             thread = threads.get(ident, f", in the thread {ident}")
             while frame is not None:
                 space = frame.f_globals
-                if space is not globals() and space is not asking:  # the functions that ask don't count
-                    self._add_names_of(space, str(space.get("__name__", "a namespace with no name")))
+                if (
+                    space is not globals() and space is not asking
+                ):  # the functions that ask don't count
+                    self._add_names_of(
+                        space, str(space.get("__name__", "a namespace with no name"))
+                    )
                     if frame.f_locals is not space:
                         for name, value in local_names(frame).items():
                             self._add(value, name, f"local of {frame.f_code.co_qualname}(){thread}")
                 frame = frame.f_back
         for ident, caught in sys._current_exceptions().items():
-            caught = caught[1] if isinstance(caught, tuple) else caught  # (type, value, traceback) before Python 3.12
+            caught = (
+                caught[1] if isinstance(caught, tuple) else caught
+            )  # (type, value, traceback) before Python 3.12
             if caught is not None:
-                self._add(caught, type(caught).__name__, f"the exception being handled{threads.get(ident, '')}")
+                self._add(
+                    caught,
+                    type(caught).__name__,
+                    f"the exception being handled{threads.get(ident, '')}",
+                )
 
     def _add_names_of(self, space: dict, module: str) -> None:
         if id(space) not in self.spaces:
@@ -86,27 +122,42 @@ class Roots:
 def local_names(frame: FrameType) -> dict[str, Any]:
     """A frame's locals, by name. Nothing stays behind.
 
-    Before Python 3.13 (PEP 667), f_locals of a function is a copy that the frame keeps. This empties it again, unless
-    somebody else has it (locals() returns that same dict), or a debugger runs: it's copied back into the locals then.
+    Before Python 3.13 (PEP 667), f_locals of a function is a copy that the frame keeps. This
+    empties it again, unless somebody else has it (locals() returns that same dict), or a debugger
+    runs: it's copied back into the locals then.
     """
     space = frame.f_locals
     names = dict(space)
     is_copy = is_a(space, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED
-    traced = frame.f_trace or sys.gettrace() or sys.getprofile() or threading.gettrace() or threading.getprofile()
+    traced = (
+        frame.f_trace
+        or sys.gettrace()
+        or sys.getprofile()
+        or threading.gettrace()
+        or threading.getprofile()
+    )
     if is_copy and not traced and sys.getrefcount(space) == NOBODY_ELSE:
         space.clear()
     return names
 
 
 def paths_to(roots: list[Any], kinds: set[int], wanted: Callable[[Any], bool]) -> list[list[Any]]:
-    """For each wanted object of these kinds, the shortest path to each container of it: [root, …, the object].
+    """For each wanted object of these kinds, the shortest path to each container of it: [root, …,
+    the object].
 
-    They come in the order of the names. It follows arrays, and what the garbage collector sees. No path leads through a
-    wanted object or is longer than DEPTH containers. While it runs, all it has seen is kept alive."""
+    They come in the order of the names. It follows arrays, and what the garbage collector sees. No
+    path leads through a wanted object or is longer than DEPTH containers. While it runs, all it has
+    seen is kept alive.
+    """
     parent, level, seen = {id(root): None for root in roots}, roots, []  # id -> what led there
     goals = {id(root) for root in roots if id(type(root)) in kinds and wanted(root)}
     results = {id(root): [root] for root in roots if id(root) in goals}
-    containers = {id(dict), id(tuple), id(np.ndarray), *kinds}  # the collector doesn't track all of these
+    containers = {
+        id(dict),
+        id(tuple),
+        id(np.ndarray),
+        *kinds,
+    }  # the collector doesn't track all of these
     for _ in range(1 + DEPTH):
         seen.append(level)
         level = []
@@ -132,22 +183,39 @@ def paths_to(roots: list[Any], kinds: set[int], wanted: Callable[[Any], bool]) -
     return sorted(results.values(), key=lambda path: [order[id(step)] for step in path])
 
 
-def nameless(roots: list, kinds: set[int], wanted: Callable[[Any], bool], paths: list[list[Any]]) -> list[list[Any]]:
-    """Wanted objects that no path leads to, each in its container if that is known: [container, object] or [object].
+def nameless(
+    roots: list, kinds: set[int], wanted: Callable[[Any], bool], paths: list[list[Any]]
+) -> list[list[Any]]:
+    """Wanted objects that no path leads to, each in its container if that is known: [container,
+    object] or [object].
 
-    What a holder keeps (an array's mapping, a file's buffer) isn't a holder itself."""
+    What a holder keeps (an array's mapping, a file's buffer) isn't a holder itself.
+    """
     known = {id(path[-2]) for path in paths if len(path) > 1} | {id(roots), *map(id, paths)}
     tracked, alone, pairs = gc.get_objects(), {}, []
     for at in range(0, len(tracked), AT_ONCE):
         some = tracked[at : at + AT_ONCE]
-        found = {id(obj): obj for obj in some + gc.get_referents(*some) if id(type(obj)) in kinds and wanted(obj)}
+        found = {
+            id(obj): obj
+            for obj in some + gc.get_referents(*some)
+            if id(type(obj)) in kinds and wanted(obj)
+        }
         alone |= found
-        others = [one for one in some if found and id(one) not in known and type(one).__name__ != "cell"]
+        others = [
+            one for one in some if found and id(one) not in known and type(one).__name__ != "cell"
+        ]
         pairs += [[one, obj] for one in others for obj in gc.get_referents(one) if id(obj) in found]
     holders = alone | {id(path[-1]): path[-1] for path in paths}
-    kept = {key: [*way_to_owner(obj)[1:], *gc.get_referents(obj, own_dict(obj))] for key, obj in holders.items()}
+    kept = {
+        key: [*way_to_owner(obj)[1:], *gc.get_referents(obj, own_dict(obj))]
+        for key, obj in holders.items()
+    }
     inside = {id(one) for key, some in kept.items() for one in some if id(one) != key}
-    pairs = [[one, obj] for one, obj in pairs if not {id(one), id(obj)} & inside and id(one) not in holders]
+    pairs = [
+        [one, obj]
+        for one, obj in pairs
+        if not {id(one), id(obj)} & inside and id(one) not in holders
+    ]
     homes, types = {id(one) for one, _ in pairs}, {id(type(one)) for one, _ in pairs}
     if homes:  # a part of a holder may refer to it, as children to their parent
         parts = paths_to([*holders.values()], types, lambda obj: id(obj) in homes)
@@ -158,7 +226,9 @@ def nameless(roots: list, kinds: set[int], wanted: Callable[[Any], bool], paths:
 
 
 def together(paths: list[list[Any]], roots: Roots) -> list[tuple[list[Any], int]]:
-    """Each path, and how many more it stands for: if more than MOST_NAMED go through an object (a list), the first."""
+    """Each path, and how many more it stands for: if more than MOST_NAMED go through an object (a
+    list), the first.
+    """
     through = Counter(id(obj) for path in paths for obj in path[:-1] if id(obj) not in roots.spaces)
     groups: dict[int, list[list[Any]]] = {}
     for path in paths:
@@ -173,12 +243,20 @@ def _in_array(obj: Any) -> list[Any]:
         return []
     if link := link_of(obj):
         return [link.to]
-    return list(np.ndarray.view(obj, np.ndarray).flat) if np.ndarray.dtype.__get__(obj).kind == "O" else []
+    return (
+        list(np.ndarray.view(obj, np.ndarray).flat)
+        if np.ndarray.dtype.__get__(obj).kind == "O"
+        else []
+    )
 
 
 def exactly(*kinds: type) -> set[int]:
-    """The ids of these types and all their subclasses. Ids, because a metaclass may define its own __eq__."""
-    return {id(kind) for kind in kinds}.union(*(exactly(*type.__subclasses__(kind)) for kind in kinds))
+    """The ids of these types and all their subclasses. Ids, because a metaclass may define its own
+    __eq__.
+    """
+    return {id(kind) for kind in kinds}.union(
+        *(exactly(*type.__subclasses__(kind)) for kind in kinds)
+    )
 
 
 def names(path: Sequence[Any], roots: Roots) -> list[Named]:
@@ -190,21 +268,30 @@ def names(path: Sequence[Any], roots: Roots) -> list[Named]:
         named, at = _globals(path[0], roots.spaces[id(path[0])], path[1]), 1
     if len(path) == at + 1:
         return named
-    return [_along(next((each for each in named if not each.name.startswith("_")), named[0]), path[at:])]
+    return [
+        _along(next((each for each in named if not each.name.startswith("_")), named[0]), path[at:])
+    ]
 
 
 def _globals(space: dict, module: str, value: Any) -> list[Named]:
-    keys = [key for key, bound in _items(space) if bound is value and is_a(key, str)] or ["?"]  # it has gone
+    keys = [key for key, bound in _items(space) if bound is value and is_a(key, str)] or [
+        "?"
+    ]  # it has gone
     if module != "__main__":
         return [Named(f"{module}.{key}", "global") for key in keys]
     ipython = "_oh" in space
-    return [Named(key, SHOWN if ipython and SHOWN_NAME.fullmatch(key) else "global of __main__") for key in keys]
+    return [
+        Named(key, SHOWN if ipython and SHOWN_NAME.fullmatch(key) else "global of __main__")
+        for key in keys
+    ]
 
 
 def _along(named: Named, path: Sequence[Any]) -> Named:
     while len(path) > 1:
         ahead, name = {id(obj): at for at, obj in enumerate(path) if at}, named.name
-        kind, key, part = next((part for part in _parts(path[0]) if id(part[2]) in ahead), (None, None, path[1]))
+        kind, key, part = next(
+            (part for part in _parts(path[0]) if id(part[2]) in ahead), (None, None, path[1])
+        )
         if kind == ITEM:
             named = named._replace(name=f"{name}[{_key(key)}]")
         elif kind == ATTRIBUTE:
@@ -213,20 +300,32 @@ def _along(named: Named, path: Sequence[Any]) -> Named:
             named = Named(key, f"{kind} {named}")
         elif not name.endswith("…"):
             cached = is_a(path[0], CACHED)
-            how = f"in a cache, until {name}.cache_clear()" if cached else f"inside this {type(path[0]).__name__}"
+            how = (
+                f"in a cache, until {name}.cache_clear()"
+                if cached
+                else f"inside this {type(path[0]).__name__}"
+            )
             named = Named(f"{name}…", f"{how}; {named.where}")
         path = path[ahead[id(part)] :]
     return named
 
 
 def _parts(obj: Any) -> Iterator[tuple[str, Any, Any]]:
-    """What an object keeps, and how: (ITEM or ATTRIBUTE or text; key or name; value). No code of its class runs."""
+    """What an object keeps, and how: (ITEM or ATTRIBUTE or text; key or name; value). No code of
+    its class runs.
+    """
     if is_a(obj, FunctionType):
         for name, cell in zip(obj.__code__.co_freevars, obj.__closure__ or (), strict=True):
             with suppress(ValueError):  # empty
-                yield f"closure variable of {obj.__qualname__}(), which is", name, cell.cell_contents
+                yield (
+                    f"closure variable of {obj.__qualname__}(), which is",
+                    name,
+                    cell.cell_contents,
+                )
     elif is_a(obj, tuple(SUSPENDED)):
-        yield from _locals([getattr(obj, SUSPENDED[type(obj)])], f"in the suspended {type(obj).__name__}")
+        yield from _locals(
+            [getattr(obj, SUSPENDED[type(obj)])], f"in the suspended {type(obj).__name__}"
+        )
     elif is_a(obj, FrameType):
         yield from _locals([obj], "in the frame")
     elif is_a(obj, BaseException | TracebackType):
@@ -234,10 +333,15 @@ def _parts(obj: Any) -> Iterator[tuple[str, Any, Any]]:
         yield from _locals((frame for frame, _ in walk_tb(traced)), "in the traceback of")
     elif is_a(obj, threading.local):  # a dict for each thread
         spaces = gc.get_referents(*(space for space in gc.get_referents(obj) if is_a(space, dict)))
-        yield from ((ATTRIBUTE, *pair) for space in spaces if is_a(space, dict) for pair in _items(space))
+        yield from (
+            (ATTRIBUTE, *pair) for space in spaces if is_a(space, dict) for pair in _items(space)
+        )
     for kind in (dict, list, tuple, deque):
         if is_a(obj, kind):
-            yield from ((ITEM, *pair) for pair in (_items(obj) if kind is dict else enumerate(kind.__iter__(obj))))
+            yield from (
+                (ITEM, *pair)
+                for pair in (_items(obj) if kind is dict else enumerate(kind.__iter__(obj)))
+            )
     yield from ((ATTRIBUTE, name, value) for name, value in _attributes(obj))
 
 
@@ -252,7 +356,9 @@ def _attributes(obj: Any) -> Iterator[tuple[str, Any]]:
     yield from _of_class(obj) if is_a(obj, type) else _items(own_dict(obj))
     for kind in type(obj).__mro__:
         for name, member in _of_class(kind):
-            if inspect.ismemberdescriptor(member) or (name in OWN and inspect.isgetsetdescriptor(member)):
+            if inspect.ismemberdescriptor(member) or (
+                name in OWN and inspect.isgetsetdescriptor(member)
+            ):
                 with suppress(AttributeError, ValueError):
                     yield name, member.__get__(obj, type(obj))
 

@@ -1,17 +1,18 @@
-"""What the fresh interpreter runs: load the function, say ready, wait, call it, report. process.py starts it by path,
-so that nothing but the function's own imports is loaded before the call.
+"""What the fresh interpreter runs: load the function, say ready, wait, call it, report. process.py
+starts it by path, so that nothing but the function's own imports is loaded before the call.
 
-Protocol, on copies of the standard streams that it starts with. In: a pickle of (payload, options), then a line for
-each step that the caller allows: call it, report, end. Out: "ready <pid>\\n" or "failed\\n", "done\\n" when the
-function has ended (the caller takes its last sample while the result is still there), then two parcels: the result,
-and the report, a dict. The function finds an empty standard input; what it prints goes to standard error, which the
-caller shows.
+Protocol, on copies of the standard streams that it starts with. In: a pickle of (payload, options),
+then a line for each step that the caller allows: call it, report, end. Out: "ready <pid>\\n" or
+"failed\\n", "done\\n" when the function has ended (the caller takes its last sample while the
+result is still there), then two parcels: the result, and the report, a dict. The function finds an
+empty standard input; what it prints goes to standard error, which the caller shows.
 
-The measured function may close descriptors, patch modules and builtins, or change the root folder. So this file saves
-everything that it needs later before the call.
+The measured function may close descriptors, patch modules and builtins, or change the root folder.
+So this file saves everything that it needs later before the call.
 
-For workers.py it forks: the payload then holds a second function, and each fork calls that with the first function's
-result, by the same protocol, on two descriptors of its own from options["forks"]."""
+For workers.py it forks: the payload then holds a second function, and each fork calls that with the
+first function's result, by the same protocol, on two descriptors of its own from options["forks"].
+"""
 
 import builtins
 import gc
@@ -24,7 +25,14 @@ import sys
 import time
 import traceback
 import warnings
-from types import AsyncGeneratorType, CodeType, CoroutineType, FunctionType, GeneratorType, ModuleType
+from types import (
+    AsyncGeneratorType,
+    CodeType,
+    CoroutineType,
+    FunctionType,
+    GeneratorType,
+    ModuleType,
+)
 
 if __package__:
     from . import inside, marks
@@ -50,21 +58,30 @@ PR_SET_PDEATHSIG, SIGKILL = 1, 9
 LOST = 117  # the exit status when nothing can be reported: the function closed every descriptor
 CO_COROUTINE = 128  # inspect's flag of an `async def`
 NOT_RUN = (
-    "cannot leave its process, and none of its code has run: that runs only as its values are used; use them there, "
-    "in a loop or in sum(…)"
+    "cannot leave its process, and none of its code has run: that runs only as its values are "
+    "used; use them there, in a loop or in sum(…)"
 )
 USAGE = {  # the fields of getrusage(2)
-    "user": "ru_utime", "system": "ru_stime", "minor": "ru_minflt", "major": "ru_majflt",
-    "voluntary": "ru_nvcsw", "involuntary": "ru_nivcsw",
-}  # fmt: skip
+    "user": "ru_utime",
+    "system": "ru_stime",
+    "minor": "ru_minflt",
+    "major": "ru_majflt",
+    "voluntary": "ru_nvcsw",
+    "involuntary": "ru_nivcsw",
+}
 NOT_MARKED = "can't mark the calls of"
-LINES_KEPT, LONGEST_LINE = 60, 1000  # of an error's text: lines at either end, characters of a line
+LINES_KEPT, LONGEST_LINE = (
+    60,
+    1000,
+)  # of an error's text: lines at either end, characters of a line
 MOST_MARKS, LONGEST_NAME, KINDS = 1000, 100, (b"RssAnon", b"RssFile", b"RssShmem")  # of marks
 HIGH = 4096  # the function may close all file descriptors below this
 
 
 class Channel:
-    """To the caller and back, on two descriptors. It keeps the functions it needs, in case `os` is changed."""
+    """To the caller and back, on two descriptors. It keeps the functions it needs, in case `os` is
+    changed.
+    """
 
     def __init__(self, inbox: int, outbox: int):
         self.inbox, self.outbox = inbox, outbox
@@ -91,7 +108,9 @@ class Channel:
         self.piece(b"")
 
     def send_result(self, value, most: int, objects: bool) -> str | None:
-        """Sends the value. Returns None, or why it didn't, though some of it may be on its way by then."""
+        """Sends the value. Returns None, or why it didn't, though some of it may be on its way by
+        then.
+        """
         box, reason = Box(most, self.piece), None
         try:
             if objects:
@@ -103,7 +122,11 @@ class Channel:
             reason = str(error)
         except BaseException as error:
             generates = type(value) in (GeneratorType, AsyncGeneratorType)
-            reason = NOT_RUN if generates else f"cannot leave its process ({text_of(error)}); return plain data instead"
+            reason = (
+                NOT_RUN
+                if generates
+                else f"cannot leave its process ({text_of(error)}); return plain data instead"
+            )
         self.piece(b"")
         return reason and f"the result, a {type(value).__name__}, was not sent back: it {reason}"
 
@@ -114,7 +137,10 @@ def main() -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    for stream in (sys.stdout, sys.stderr):  # line by line, so that no line is lost when the process is killed
+    for stream in (
+        sys.stdout,
+        sys.stderr,
+    ):  # line by line, so that no line is lost when the process is killed
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     tie_to_the_parent()
     if resource:  # a crash is a result here, and nobody wants its core file: setrlimit(2)
@@ -137,9 +163,13 @@ def main() -> None:
         function, args, *use = pickle.loads(payload)
         del payload  # it would tell what a runner takes away from its arguments
         if (names := getattr(function, "__globals__", {})).get("__name__") == "__main__":
-            vars(main).update(names)  # process pools and pickle find the notebook's functions and classes by name
+            vars(main).update(
+                names
+            )  # process pools and pickle find the notebook's functions and classes by name
         mark_all([place for place in options["calls"] if ":" not in place], names)
-        codes = [value.__code__ for value in (function, *names.values()) if type(value) is FunctionType]
+        codes = [
+            value.__code__ for value in (function, *names.values()) if type(value) is FunctionType
+        ]
         if any(code.co_flags & CO_COROUTINE for code in codes):
             importlib.import_module("asyncio")
         if options["marks"] in options["modules"]:
@@ -163,13 +193,17 @@ def mark_all(places: list, names: dict) -> None:
 
 
 def warm_up(function, args: tuple) -> None:
-    """A call that isn't measured. What it returns is let go of, and what it raises the measured call will raise too."""
+    """A call that isn't measured. What it returns is let go of, and what it raises the measured
+    call will raise too.
+    """
     try:  # noqa: SIM105  contextlib isn't loaded, and would be missing among what the function imports
         outcome(function, args)
     except BaseException:
         pass
     gc.collect()
-    if LINUX and hasattr(libc(), "malloc_trim"):  # else the measured call would get what this one has freed
+    if LINUX and hasattr(
+        libc(), "malloc_trim"
+    ):  # else the measured call would get what this one has freed
         libc().malloc_trim(0)
 
 
@@ -180,11 +214,15 @@ def outcome(function, args: tuple):
 
 
 def out_of_reach(descriptor: int) -> int:
-    """A copy with a high number, which no program inherits: it survives closing "all" descriptors up to 1,024."""
+    """A copy with a high number, which no program inherits: it survives closing "all" descriptors
+    up to 1,024.
+    """
     if fcntl:
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         try:
-            return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, (HIGH if most < 0 else min(HIGH, most)) - 32)
+            return fcntl.fcntl(
+                descriptor, fcntl.F_DUPFD_CLOEXEC, (HIGH if most < 0 else min(HIGH, most)) - 32
+            )
         except (OSError, ValueError, OverflowError):  # the limit is lower than that
             pass
     return os.dup(descriptor)
@@ -201,28 +239,38 @@ def serve(channel: Channel, function, args: tuple, options: dict, use=None) -> N
         report["codes"] = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in forks]
         channel.piece(b"")
     else:
-        report["refused"] = channel.send_result(value, options["largest_result"], options["objects"])
+        report["refused"] = channel.send_result(
+            value, options["largest_result"], options["objects"]
+        )
     channel.send(report)
     channel.step()
 
 
 def fork_all(use, data, options: dict, report: dict, parents: Channel) -> list[int]:
-    """Forks for each pair of descriptors in options["forks"], if there are data. Each fork calls use(data), reports,
-    and keeps the result. Returns their pids.
+    """Forks for each pair of descriptors in options["forks"], if there are data. Each fork calls
+    use(data), reports, and keeps the result. Returns their pids.
 
-    No process holds another's descriptors: the caller wouldn't see that other process end. No garbage is collected
-    before `use`: that would write to pages that a fork shares with its parent."""
+    No process holds another's descriptors: the caller wouldn't see that other process end. No
+    garbage is collected before `use`: that would write to pages that a fork shares with its parent.
+    """
     forks, left = [], list(options["forks"])
     while left:
         mine = left.pop(0)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about a library's threads: its own fork handlers know about them
+            warnings.simplefilter(
+                "ignore"
+            )  # about a library's threads: its own fork handlers know about them
             pid = os.fork() if report["ended"] == "returned" else None
         if pid == 0:
             code = 1
             try:
                 channel = Channel(*map(out_of_reach, mine))
-                for descriptor in (*mine, parents.inbox, parents.outbox, *(fd for pair in left for fd in pair)):
+                for descriptor in (
+                    *mine,
+                    parents.inbox,
+                    parents.outbox,
+                    *(fd for pair in left for fd in pair),
+                ):
                     os.close(descriptor)
                 tie_to_the_parent()
                 serve(channel, use, (data,), options | {"tidy": False})
@@ -236,8 +284,12 @@ def fork_all(use, data, options: dict, report: dict, parents: Channel) -> list[i
     return forks
 
 
-def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os._exit) -> tuple[dict, object]:
-    """Calls the function between two readings of this process's counters. Returns the report and the result."""
+def call(
+    function, args: tuple, options: dict, clock=time.perf_counter, quit=os._exit
+) -> tuple[dict, object]:
+    """Calls the function between two readings of this process's counters. Returns the report and
+    the result.
+    """
     if options.get("tidy", True):
         gc.collect()
     report: dict = {"ended": "returned", "error": None}
@@ -273,7 +325,9 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
         report["error"] = text_of(error, traced=True)
     settrace(None)
     setprofile(None)
-    if getpid() != pid:  # the function has forked, and this is the fork: the original process answers
+    if (
+        getpid() != pid
+    ):  # the function has forked, and this is the fork: the original process answers
         try:
             sys.stdout.flush()
         finally:
@@ -289,7 +343,9 @@ def call(function, args: tuple, options: dict, clock=time.perf_counter, quit=os.
         tracemalloc.stop()
     imports.stop()
     marks.note = None
-    report["marks"] = [(name, at - began, *map(int.__sub__, sizes, kinds)) for name, at, sizes in marked]
+    report["marks"] = [
+        (name, at - began, *map(int.__sub__, sizes, kinds)) for name, at, sizes in marked
+    ]
     if kinds:
         report["imported"], report["imports"] = imports.bytes, imports.largest()
     counted = {name: after[name] - number for name, number in before.items() if name in after}
@@ -300,7 +356,9 @@ def from_its_own_code(trace):
     """A traceback without the frames that it begins with of this file, and of asyncio.run."""
     while trace and trace.tb_next:
         frame = trace.tb_frame
-        if frame.f_code.co_filename != __file__ and not frame.f_globals.get("__name__", "").startswith("asyncio"):
+        if frame.f_code.co_filename != __file__ and not frame.f_globals.get(
+            "__name__", ""
+        ).startswith("asyncio"):
             break
         trace = trace.tb_next
     return trace
@@ -308,7 +366,9 @@ def from_its_own_code(trace):
 
 def text_of(error: BaseException, traced: bool = False) -> str:
     try:
-        lines = traceback.format_exception(error) if traced else traceback.format_exception_only(error)
+        lines = (
+            traceback.format_exception(error) if traced else traceback.format_exception_only(error)
+        )
         return shortened("".join(lines))
     except BaseException:  # the error's class can define methods that fail
         return f"{type(error).__name__}, which cannot be shown as text"
@@ -318,20 +378,32 @@ def shortened(text: str) -> str:
     """A long text's first and last lines, and the beginning of each."""
     most = 4 * LINES_KEPT * LONGEST_LINE
     if len(text) > most:  # before splitting, which takes as much memory again
-        text = f"{text[: most // 2]}\n… {len(text) - most:,} characters left out …\n{text[-most // 2 :]}"
+        text = (
+            f"{text[: most // 2]}\n… {len(text) - most:,} characters left out "
+            f"…\n{text[-most // 2 :]}"
+        )
     lines = text.strip("\n").split("\n")
     if len(lines) > 2 * LINES_KEPT:
         lines[LINES_KEPT:-LINES_KEPT] = [f"… {len(lines) - 2 * LINES_KEPT:,} lines left out …"]
     long = LONGEST_LINE
-    return "\n".join(line if len(line) <= long else f"{line[:long]}… ({len(line):,} characters)" for line in lines)
+    return "\n".join(
+        line if len(line) <= long else f"{line[:long]}… ({len(line):,} characters)"
+        for line in lines
+    )
 
 
-# --- counters of this process ------------------------------------------------------------------------------
+# --- counters of this process ---------------------------------------------------------------------
 class Counters:
-    """Files of /proc, kept open: the function may take away all other descriptors, or the root folder."""
+    """Files of /proc, kept open: the function may take away all other descriptors, or the root
+    folder.
+    """
 
     def __init__(self):
-        self._pread, self._times, self._usage = getattr(os, "pread", None), os.times, resource and resource.getrusage
+        self._pread, self._times, self._usage = (
+            getattr(os, "pread", None),
+            os.times,
+            resource and resource.getrusage,
+        )
         self._files, self._own = {}, {"syscr": 0, "rchar": 0}
         for name in ("io", "status"):
             try:
@@ -351,7 +423,9 @@ class Counters:
         return text
 
     def all(self) -> dict[str, float]:
-        """getrusage(2) and proc_pid_io(5), without what these readings add; what the system lacks is left out."""
+        """getrusage(2) and proc_pid_io(5), without what these readings add; what the system lacks
+        is left out.
+        """
         times = self._times()
         if not self._usage:
             return {"user": times.user, "system": times.system}
@@ -365,12 +439,16 @@ class Counters:
         """Sizes from /proc/self/status, in bytes; [] where the system doesn't tell."""
         text = self._text("status")
         try:
-            return [int(text[text.index(b"\n%b:" % name) :].split(None, 2)[1]) * 1024 for name in names]
+            return [
+                int(text[text.index(b"\n%b:" % name) :].split(None, 2)[1]) * 1024 for name in names
+            ]
         except ValueError:
             return []
 
     def reset_high_water(self) -> list[int]:
-        """Makes VmHWM start over, proc_pid_clear_refs(5). Returns what is resident now; [] where that can't be."""
+        """Makes VmHWM start over, proc_pid_clear_refs(5). Returns what is resident now; [] where
+        that can't be.
+        """
         try:
             with open("/proc/self/clear_refs", "wb", buffering=0) as file:
                 file.write(b"5")
@@ -380,9 +458,11 @@ class Counters:
 
 
 def dump(value, file) -> None:
-    """cloudpickle.dump, except that code keeps its file's name, for tracebacks: cloudpickle 3.1.3 takes it away.
+    """cloudpickle.dump, except that code keeps its file's name, for tracebacks: cloudpickle 3.1.3
+    takes it away.
 
-    marshal keeps it. It needs the same Python at both ends, and both are sys.executable."""
+    marshal keeps it. It needs the same Python at both ends, and both are sys.executable.
+    """
     import cloudpickle
 
     of_code = {CodeType: lambda code: (marshal.loads, (marshal.dumps(code),))}

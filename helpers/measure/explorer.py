@@ -1,8 +1,11 @@
-"""The page explorer: a small file, mapped by a process made for it, and what the kernel says about its pages.
+"""The page explorer: a small file, mapped by a process made for it, and what the kernel says about
+its pages.
 
-`Explorer` does one thing at a time (touch a page, write a page, drop, evict, fork). After each it reads what the
-process's page table holds, what the page cache holds, and what the action cost: a `Step`. All steps make a `Film`.
-The mapping lives in a process of its own, which runs explorer_child.py, because a notebook's kernel must not fork."""
+`Explorer` does one thing at a time (touch a page, write a page, drop, evict, fork). After each it
+reads what the process's page table holds, what the page cache holds, and what the action cost: a
+`Step`. All steps make a `Film`. The mapping lives in a process of its own, which runs
+explorer_child.py, because a notebook's kernel must not fork.
+"""
 
 import operator
 import os
@@ -36,15 +39,19 @@ from .tables import Tabled
 
 FORMAT, VERSION = "zero-copy film of pages", 1
 OWN = Path("the explorer's own file")
-cloudpickle.register_pickle_by_value(explorer_child)  # its process imports none of this package: a fork copies less
+cloudpickle.register_pickle_by_value(
+    explorer_child
+)  # its process imports none of this package: a fork copies less
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What an action did. `mine` and `child` are page tables, `cache` is what the page cache holds of the file.
+    """What an action did. `mine` and `child` are page tables, `cache` is what the page cache holds
+    of the file.
 
-    minor, major, device_read_bytes: what the action cost the process that did it, getrusage(2) and proc_pid_io(5);
-    None where not measured. value: the byte that `touch` read, or a tuple of bytes."""
+    minor, major, device_read_bytes: what the action cost the process that did it, getrusage(2) and
+    proc_pid_io(5); None where not measured. value: the byte that `touch` read, or a tuple of bytes.
+    """
 
     action: str
     mine: PageMap
@@ -61,13 +68,20 @@ class Step:
 
     def to_json(self) -> dict:
         child = None if self.child is None else self.child.to_json()
-        return vars(self) | {"mine": self.mine.to_json(), "cache": self.cache.to_json(), "child": child}
+        return vars(self) | {
+            "mine": self.mine.to_json(),
+            "cache": self.cache.to_json(),
+            "child": child,
+        }
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Step":
         child = None if plain["child"] is None else PageMap.from_json(plain["child"])
         value = tuple(plain["value"]) if isinstance(plain["value"], list) else plain["value"]
-        tables = {"mine": PageMap.from_json(plain["mine"]), "cache": PageCache.from_json(plain["cache"])}
+        tables = {
+            "mine": PageMap.from_json(plain["mine"]),
+            "cache": PageCache.from_json(plain["cache"]),
+        }
         return cls(**{**plain, **tables, "child": child, "value": value})
 
 
@@ -92,19 +106,40 @@ class Film(Tabled, Sequence[Step]):
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         forked = any(step.child is not None for step in self)
-        header = ("action", "my page table", *(["the child's"] if forked else []), "page cache",
-                  "minor faults", "major faults", "read from the device")  # fmt: skip
+        header = (
+            "action",
+            "my page table",
+            *(["the child's"] if forked else []),
+            "page cache",
+            "minor faults",
+            "major faults",
+            "read from the device",
+        )
         rows = []
         for step in self:
             tables = map(_summary, (step.mine, step.child) if forked else (step.mine,))
-            cache, costs = step.cache, [in_words(faults, "count") for faults in (step.minor, step.major)]
-            cached = "not measured here" if cache.cached is None else f"{cache.count:,} of {len(cache):,}"
-            rows.append((step.action, *tables, cached, *costs, in_words(step.device_read_bytes, "bytes")))
+            cache, costs = (
+                step.cache,
+                [in_words(faults, "count") for faults in (step.minor, step.major)],
+            )
+            cached = (
+                "not measured here"
+                if cache.cached is None
+                else f"{cache.count:,} of {len(cache):,}"
+            )
+            rows.append(
+                (step.action, *tables, cached, *costs, in_words(step.device_read_bytes, "bytes"))
+            )
         return header, rows
 
     def to_json(self) -> dict:
         machine = self.machine and asdict(self.machine)
-        return {"format": FORMAT, "version": VERSION, "machine": machine, "steps": [step.to_json() for step in self]}
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "machine": machine,
+            "steps": [step.to_json() for step in self],
+        }
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Film":
@@ -118,24 +153,30 @@ def _summary(pages: PageMap | None) -> str:
         return "–"
     if pages.states is None:
         return "not measured here"
-    return ", ".join(f"{count:,} {state.words}" for state, count in pages.counts.items()) or "no page"
+    return (
+        ", ".join(f"{count:,} {state.words}" for state, count in pages.counts.items()) or "no page"
+    )
 
 
 class Explorer(AbstractContextManager):
-    """A private mapping of `pages` pages of `mmap.PAGESIZE` bytes, in a process made for it, and actions on it.
+    """A private mapping of `pages` pages of `mmap.PAGESIZE` bytes, in a process made for it, and
+    actions on it.
 
         with Explorer(16) as explorer:
             explorer.touch(3)
             explorer.write(5)
         explorer.film
 
-    Each action returns a Step and adds it to `film`. The file is the explorer's own: page k is filled with byte
-    k % 256. It's on the disk and not in the page cache (on tmpfs it is). It has no name, so nothing is left behind;
-    until `close()`, `path` opens it. Threads that share an explorer take turns.
+    Each action returns a Step and adds it to `film`. The file is the explorer's own: page k is
+    filled with byte k % 256. It's on the disk and not in the page cache (on tmpfs it is). It has no
+    name, so nothing is left behind; until `close()`, `path` opens it. Threads that share an
+    explorer take turns.
 
-    Where pages can't be seen (`maps.why_not()`), nothing is started and every step says so. End it with `close()`, or
-    let `with`, the garbage collector or the end of the program do that. An action raises RuntimeError when the process
-    has ended, ValueError for pages that don't exist. OSError if there is no room for the file."""
+    Where pages can't be seen (`maps.why_not()`), nothing is started and every step says so. End it
+    with `close()`, or let `with`, the garbage collector or the end of the program do that. An
+    action raises RuntimeError when the process has ended, ValueError for pages that don't exist.
+    OSError if there is no room for the file.
+    """
 
     def __init__(self, pages: int = 16):
         self.pages = operator.index(pages)
@@ -147,8 +188,8 @@ class Explorer(AbstractContextManager):
         self._reason, self._machine = maps.why_not(), here(folders.generated())
         self._at_end = ExitStack()
         self._end = weakref.finalize(self, _end, self._at_end, os.getpid())
-        # An order, its answer and its place in the film belong together, and the process ends with the thread that
-        # started it. So a single thread, which nobody interrupts, does all of that.
+        # An order, its answer and its place in the film belong together, and the process ends with
+        # the thread that started it. So a single thread, which nobody interrupts, does all of that.
         self._thread = ThreadPoolExecutor(1, "explorer")
         try:
             if not self._reason:
@@ -176,12 +217,14 @@ class Explorer(AbstractContextManager):
             descriptors = childs_end.fileno(), file
             self._process = Process("the explorer")
             self._process.start(DEVNULL, self._at_end, descriptors=descriptors)
-        self._process.send(pickled(explorer_child.explore, (*descriptors, self.size), "the explorer"))
+        self._process.send(
+            pickled(explorer_child.explore, (*descriptors, self.size), "the explorer")
+        )
         self._process.greet("the explorer")
         self._process.allow(b"call")
         self.pid = self._process.mail.pid
 
-    # --- actions --------------------------------------------------------------------------------------------
+    # --- actions ----------------------------------------------------------------------------------
     def touch(self, pages: int | Iterable[int]) -> Step:
         """Reads the first byte of each page; `value` is what it read."""
         return self._touch("touch", pages)
@@ -196,28 +239,39 @@ class Explorer(AbstractContextManager):
 
     def scan_randomly(self) -> Step:
         """Reads a byte of every page, each once, in a shuffled order."""
-        return self._step("scan at random", "touch", random.Random(0).sample(range(self.pages), self.pages))
+        return self._step(
+            "scan at random", "touch", random.Random(0).sample(range(self.pages), self.pages)
+        )
 
     def advise(self, name: str) -> Step:
-        """madvise(2) on the whole mapping: "normal", "random", "sequential", "willneed", … ValueError for others."""
+        """madvise(2) on the whole mapping: "normal", "random", "sequential", "willneed", …
+        ValueError for others.
+        """
         return self._step(f"advise {name}", "advise", number_of(name))
 
     def drop(self) -> Step:
-        """Drops the process's pages, MADV_DONTNEED: a private mapping's edits are lost, the page cache stays."""
+        """Drops the process's pages, MADV_DONTNEED: a private mapping's edits are lost, the page
+        cache stays.
+        """
         return self._step("drop", "advise", ADVICE["dontneed"])
 
     def page_out(self) -> Step:
-        """Takes pages away as memory pressure would, MADV_PAGEOUT: clean file pages go, edits only if there is swap."""
+        """Takes pages away as memory pressure would, MADV_PAGEOUT: clean file pages go, edits only
+        if there is swap.
+        """
         return self._step("page out", "advise", ADVICE["pageout"])
 
     def evict(self) -> Step:
-        """Asks the kernel to drop the file from the page cache, posix_fadvise(2): pages that a process maps stay."""
+        """Asks the kernel to drop the file from the page cache, posix_fadvise(2): pages that a
+        process maps stay.
+        """
         return self._step("evict", "evict")
 
     def fork(self) -> Step:
         """Forks a child, which has the mapping too; the child of an earlier `fork` ends.
 
-        Its faults come from the interpreter's own memory: whatever it writes next must first be copied, page by page.
+        Its faults come from the interpreter's own memory: whatever it writes next must first be
+        copied, page by page.
         """
         return self._step("fork", "fork")
 
@@ -226,11 +280,15 @@ class Explorer(AbstractContextManager):
         return self._touch("child reads", pages, forked=True)
 
     def child_write(self, pages: int | Iterable[int], value: int = 255) -> Step:
-        """The forked child writes `value` to the first byte of each page. RuntimeError without a child."""
+        """The forked child writes `value` to the first byte of each page. RuntimeError without a
+        child.
+        """
         return self._write("child writes", "write", pages, value, forked=True)
 
     def remap(self, *, shared: bool) -> Step:
-        """Unmaps the file and maps it again, shared or private: the page table starts empty. A forked child ends."""
+        """Unmaps the file and maps it again, shared or private: the page table starts empty. A
+        forked child ends.
+        """
         if shared not in (True, False):
             raise TypeError(f"shared is True or False, not {shared!r}")
         return self._step("map shared" if shared else "map private", "map", bool(shared))
@@ -247,7 +305,7 @@ class Explorer(AbstractContextManager):
         """Ends the process and closes the file; the film stays."""
         self._end()
 
-    # --- readings -------------------------------------------------------------------------------------------
+    # --- readings ---------------------------------------------------------------------------------
     @property
     def now(self) -> Step:
         return self._step("now", "look", keep=False)
@@ -266,17 +324,23 @@ class Explorer(AbstractContextManager):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # --- inside ---------------------------------------------------------------------------------------------
+    # --- inside -----------------------------------------------------------------------------------
     def _touch(self, verb: str, pages: int | Iterable[int], forked: bool = False) -> Step:
         numbers = self._numbers(pages)
         value = tuple if _several(pages) else operator.itemgetter(0)
-        return self._step(f"{verb} {_listed(numbers)}", "touch", numbers, forked=forked, value=value)
+        return self._step(
+            f"{verb} {_listed(numbers)}", "touch", numbers, forked=forked, value=value
+        )
 
-    def _write(self, verb: str, order: str, pages: int | Iterable[int], value: int, forked: bool = False) -> Step:
+    def _write(
+        self, verb: str, order: str, pages: int | Iterable[int], value: int, forked: bool = False
+    ) -> Step:
         numbers = self._numbers(pages)
         if not 0 <= operator.index(value) <= 255:
             raise ValueError(f"a byte is 0 to 255, not {value!r}")
-        return self._step(f"{verb} {_listed(numbers)}", order, numbers, operator.index(value), forked=forked)
+        return self._step(
+            f"{verb} {_listed(numbers)}", order, numbers, operator.index(value), forked=forked
+        )
 
     def _numbers(self, pages: int | Iterable[int]) -> list[int]:
         numbers = [operator.index(page) for page in (pages if _several(pages) else [pages])]
@@ -295,9 +359,16 @@ class Explorer(AbstractContextManager):
         return self._thread.submit(step).result()
 
     def _done(
-        self, action: str, order: str, *what: Any, forked: bool = False, value: Callable = lambda _: None
+        self,
+        action: str,
+        order: str,
+        *what: Any,
+        forked: bool = False,
+        value: Callable = lambda _: None,
     ) -> Step:
-        """Gives the order and reads what came of it; `value` turns the bytes it read into the Step's value."""
+        """Gives the order and reads what came of it; `value` turns the bytes it read into the
+        Step's value.
+        """
         if forked and not self._child:
             raise RuntimeError("there is no forked child; fork() makes one")
         if not self._end.alive:
@@ -309,7 +380,10 @@ class Explorer(AbstractContextManager):
         if order == "map":
             (self.shared,) = what
         if self._reason:
-            pages, cache = PageMap(None, 0, PAGE, self._reason), PageCache(OWN, self.size, None, self._reason)
+            pages, cache = (
+                PageMap(None, 0, PAGE, self._reason),
+                PageCache(OWN, self.size, None, self._reason),
+            )
             return Step(action, pages, cache, pages if self._child else None)
         before, cache, until = None, page_cache(self.path), time.monotonic() + 0.2
         # mincore(2) counts read-ahead that is still on its way as absent.
@@ -335,7 +409,9 @@ class Explorer(AbstractContextManager):
             self._process.report(time.monotonic() + 1)
             self._process.leave()
             ended = self._process.ended
-            raise RuntimeError(f"the explorer's process has ended ({ended}); make a new Explorer") from error
+            raise RuntimeError(
+                f"the explorer's process has ended ({ended}); make a new Explorer"
+            ) from error
         if isinstance(answer, OSError):
             raise OSError(answer.errno, f"{action}: {answer.strerror}")
         if isinstance(answer, Exception):

@@ -1,9 +1,12 @@
-"""What runs in the page explorer's process. process.py carries it there by value, so that little else is loaded.
+"""What runs in the page explorer's process. process.py carries it there by value, so that little
+else is loaded.
 
-It maps the file that it inherits as a descriptor. Orders come in on a connection, and each answer says what that order
-alone cost this process. The child that it forks on order serves the same orders for itself.
+It maps the file that it inherits as a descriptor. Orders come in on a connection, and each answer
+says what that order alone cost this process. The child that it forks on order serves the same
+orders for itself.
 
-mmap(2), madvise(2), msync(2), fork(2), getrusage(2), proc_pid_io(5)."""
+mmap(2), madvise(2), msync(2), fork(2), getrusage(2), proc_pid_io(5).
+"""
 
 import ctypes
 import mmap
@@ -96,7 +99,9 @@ class MappingServer:
             while True:
                 forked, order, *what = pipe.recv()
                 try:
-                    cost, read = self.pass_on(order, *what) if forked else getattr(self, order)(*what)
+                    cost, read = (
+                        self.pass_on(order, *what) if forked else getattr(self, order)(*what)
+                    )
                     answer = cost, read, self.address, self.living_child()
                 except Exception as error:
                     answer = error
@@ -111,7 +116,9 @@ class MappingServer:
         raise RuntimeError("the forked child has ended; fork() makes another")
 
     def living_child(self, options: int = os.WNOHANG) -> int:
-        """Its process number; 0 if there is no child, or it has ended. The options are those of waitpid(2)."""
+        """Its process number; 0 if there is no child, or it has ended. The options are those of
+        waitpid(2).
+        """
         if self.child and os.waitpid(self.child[0], options)[0]:
             self.child[1].close()
             self.child = None
@@ -125,34 +132,46 @@ class MappingServer:
 
 def explore(pipe: int, file: int, size: int) -> None:
     """Serves an explorer on the descriptor `pipe`, for as long as the explorer is there."""
-    # On one processor: a page just read waits in a list of the processor that read it, and no other processor can page
-    # it out until that list is full. sched_setaffinity(2)
+    # On one processor: a page just read waits in a list of the processor that read it, and no other
+    # processor can page it out until that list is full. sched_setaffinity(2)
     with suppress(OSError):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     MappingServer(file, size).answer(Connection(pipe))
 
 
 def cost_of(action) -> tuple[dict[str, int | None], object]:
-    """Calls `action` and returns what that cost this process (faults, and bytes read from the device), and the result.
+    """Calls `action` and returns what that cost this process (faults, and bytes read from the
+    device), and the result.
 
-    After a fork, the first write to each of the interpreter's own pages costs a fault too. So the reading is rehearsed,
-    and each caller rehearses its action's steps on another mapping."""
+    After a fork, the first write to each of the interpreter's own pages costs a fault too. So the
+    reading is rehearsed, and each caller rehearses its action's steps on another mapping.
+    """
     counters(), counters()
     before = counters()
     result = action()
     after = counters()
-    return {name: None if after[name] is None else after[name] - before[name] for name in after}, result
+    return {
+        name: None if after[name] is None else after[name] - before[name] for name in after
+    }, result
 
 
 def counters() -> dict[str, int | None]:
-    """getrusage(2), and `read_bytes` of proc_pid_io(5): a fault's read-ahead counts for the process that faulted."""
+    """getrusage(2), and `read_bytes` of proc_pid_io(5): a fault's read-ahead counts for the process
+    that faulted.
+    """
     import resource  # Windows, where none of this runs, doesn't have it
 
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    counts: dict[str, int | None] = {"minor": usage.ru_minflt, "major": usage.ru_majflt, "device_read_bytes": None}
+    counts: dict[str, int | None] = {
+        "minor": usage.ru_minflt,
+        "major": usage.ru_majflt,
+        "device_read_bytes": None,
+    }
     with suppress(OSError):
         file = os.open("/proc/self/io", os.O_RDONLY)
         lines = os.read(file, 4096).splitlines()
         os.close(file)
-        counts["device_read_bytes"] = next(int(line.split()[1]) for line in lines if line.startswith(b"read_bytes:"))
+        counts["device_read_bytes"] = next(
+            int(line.split()[1]) for line in lines if line.startswith(b"read_bytes:")
+        )
     return counts

@@ -1,6 +1,9 @@
-"""`who_holds(x)`: which Python objects keep a file mapped or open, or an object or its bytes, and under which names.
+"""`who_holds(x)`: which Python objects keep a file mapped or open, or an object or its bytes, and
+under which names.
 
-While any of them lives, a deleted file keeps its blocks, Windows refuses to delete it, and an array's memory stays."""
+While any of them lives, a deleted file keeps its blocks, Windows refuses to delete it, and an
+array's memory stays.
+"""
 
 import gc
 import mmap
@@ -22,20 +25,27 @@ from .tables import NONE, html_table, text_table
 MOST_ROWS = 100
 PATH_MAX = 4096  # path_resolution(7)
 NAMELESS = (
-    "no name was found: kept by C code (atexit, a registered callback), by a call in progress, deeper down than the "
-    "search goes, or by a cycle that gc.collect() would free, if no array of objects is in it"
+    "no name was found: kept by C code (atexit, a registered callback), by a call in progress,"
+    " deeper down than the search goes, or by a cycle that gc.collect() would free, if no array of "
+    "objects is in it"
 )
-NO_OBJECT = "no Python object was found that says it has it: os.open() returned it, or a library keeps it in C"
+NO_OBJECT = (
+    "no Python object was found that says it has it: os.open() returned it, or a library keeps it "
+    "in C"
+)
 UNSEEN = (
-    "references that C code keeps to itself: in other libraries (such as the graph behind a PyTorch loss), and as "
-    "addresses in ctypes"
+    "references that C code keeps to itself: in other libraries (such as the graph behind a "
+    "PyTorch loss), and as addresses in ctypes"
 )
 NO_MAPS = (
-    f"which file a mapping shows: {sys.platform} doesn't tell. Only np.memmap arrays are found, and mappings kept "
-    "beside the file's `path` or `filename`"
+    f"which file a mapping shows: {sys.platform} doesn't tell. Only np.memmap arrays are found,"
+    " and mappings kept beside the file's `path` or `filename`"
 )
 PERHAPS = "perhaps: it doesn't tell which file it has open"
-STAYS = "While it's open, Windows refuses to delete it, and elsewhere a deleted file keeps its blocks on the disk"
+STAYS = (
+    "While it's open, Windows refuses to delete it, and elsewhere a deleted file keeps its blocks "
+    "on the disk"
+)
 PACKAGE = __name__.partition(".")[0] + "."
 
 
@@ -44,7 +54,8 @@ class Chain(NamedTuple):
 
     what   the object: "ndarray of 4 MiB", "TensorFile", "FileIO, descriptor 12"
     name   how you reach it: "row", "Out[3]", "cache['a']", "model.weight"; "" if no name was found
-    where  what has that name: "global of __main__", "local of load(), in the traceback of `sys.last_value`"
+    where  what has that name: "global of __main__", "local of load(), in the traceback of
+      `sys.last_value`"
     """
 
     what: str
@@ -54,12 +65,16 @@ class Chain(NamedTuple):
 
 @dataclass(frozen=True)
 class Holding:
-    """Who holds a file or an object in this process, as text, so a Holding itself keeps nothing alive.
+    """Who holds a file or an object in this process, as text, so a Holding itself keeps nothing
+    alive.
 
     summary  how much of the file is mapped, and whether it's open; or what the object is a view of
-    mapped   bytes of this process's addresses that show the file; None without /proc, and for an object
+    mapped   bytes of this process's addresses that show the file; None without /proc, and for an
+      object
     chains   a path to each holder
-    notes    other processes that hold the file, as far as this user may know, and what the search can't see"""
+    notes    other processes that hold the file, as far as this user may know, and what the search
+      can't see
+    """
 
     summary: str
     mapped: int | None
@@ -81,24 +96,34 @@ class Holding:
 def who_holds(x: Any) -> Holding:
     """Who holds a file, or an object, and the shortest chain of names to each holder.
 
-    A str or PathLike is a file's path, also of a file that was deleted or replaced. Its holders show bytes of a mapping
-    of it, proc_pid_maps(5), or have a descriptor of it, proc_pid_fd(5), as objects of h5py, sqlite3 and pyarrow do. Any
-    other object, also a str too long for a path or of a subclass, is held by those that refer to it, and by whatever
-    else shows bytes of the same owner.
+    A str or PathLike is a file's path, also of a file that was deleted or replaced. Its holders
+    show bytes of a mapping of it, proc_pid_maps(5), or have a descriptor of it, proc_pid_fd(5), as
+    objects of h5py, sqlite3 and pyarrow do. Any other object, also a str too long for a path or of
+    a subclass, is held by those that refer to it, and by whatever else shows bytes of the same
+    owner.
 
-    A chain begins at a global, a local of a function running in any thread, a context variable, or an exception being
-    handled. It ends at the first of this package's own objects: a TensorFile is a single holder.
+    A chain begins at a global, a local of a function running in any thread, a context variable, or
+    an exception being handled. It ends at the first of this package's own objects: a TensorFile is
+    a single holder.
 
-    A million objects take about two seconds; none of them is kept alive. TypeError for what Python shares: None, 5."""
+    A million objects take about two seconds; none of them is kept alive. TypeError for what Python
+    shares: None, 5.
+    """
     if is_a(x, (type(None), int, float, complex)):
-        raise TypeError(f"{type(x).__name__}s are shared by Python; write a file's path, or an object such as an array")
+        raise TypeError(
+            f"{type(x).__name__}s are shared by Python; write a file's path, or an object such as "
+            "an array"
+        )
     is_path = (type(x) is str and len(x) < PATH_MAX) or hasattr(type(x), "__fspath__")
     collects = gc.isenabled()
     if is_path and not os.fsdecode(x):
         raise ValueError("'' is no path; write the path of a file")
-    gc.disable()  # the search makes many objects, and a collection would let go of what is looked for
+    # the search makes many objects, and a collection would let go of what is looked for
+    gc.disable()
     try:
-        summary, mapped, chains, notes = _of_file(os.path.realpath(os.fsdecode(x))) if is_path else _of_object(x)
+        summary, mapped, chains, notes = (
+            _of_file(os.path.realpath(os.fsdecode(x))) if is_path else _of_object(x)
+        )
     finally:
         if collects:
             gc.enable()
@@ -128,25 +153,42 @@ class File:
     """Does an object hold this file?"""
 
     def __init__(self, target: str):
-        self.target, self.regions, self.descriptors = target, _regions(target), maps.descriptors_of(target)
+        self.target, self.regions, self.descriptors = (
+            target,
+            _regions(target),
+            maps.descriptors_of(target),
+        )
         self.spans = [(region.start, region.end) for region in self.regions or ()]
-        self.showing, self.opening = exactly(*shown.kinds()), exactly(*(kind for kind, _ in shown.rules()))
+        self.showing, self.opening = (
+            exactly(*shown.kinds()),
+            exactly(*(kind for kind, _ in shown.rules())),
+        )
         self.kinds = self.showing | self.opening
 
     def __call__(self, obj: Any) -> bool:
-        return bool(self.has_open(obj)) or (id(type(obj)) in self.showing and _shows(obj, self.spans))
+        return bool(self.has_open(obj)) or (
+            id(type(obj)) in self.showing and _shows(obj, self.spans)
+        )
 
     def has_open(self, obj: Any) -> set[int | str]:
-        """The file's descriptors that it has; or the file's path, or UNTOLD, if it doesn't tell which."""
+        """The file's descriptors that it has; or the file's path, or UNTOLD, if it doesn't tell
+        which.
+        """
         answers = shown.opened_by(obj) if id(type(obj)) in self.opening else ()
         if numbers := self.descriptors.keys() & answers:
             return numbers
         names = {name and os.path.realpath(name) for name in answers if is_a(name, str)}
-        return names & {self.target, shown.UNTOLD} if self.descriptors or self.regions is None else set()
+        return (
+            names & {self.target, shown.UNTOLD}
+            if self.descriptors or self.regions is None
+            else set()
+        )
 
     def described(self, obj: Any) -> str:
         how = {self.target: "", shown.UNTOLD: f", {PERHAPS}"}
-        return shown.described(obj) + "".join(how.get(has, f", descriptor {has}") for has in self.has_open(obj))
+        return shown.described(obj) + "".join(
+            how.get(has, f", descriptor {has}") for has in self.has_open(obj)
+        )
 
 
 def _shows(obj: Any, spans: list[tuple[int, int]]) -> bool:
@@ -160,8 +202,12 @@ def _of_object(target: Any) -> tuple[str, None, list[Chain], list[str]]:
     chains, _ = _chains(sought, Roots(globals()))
     notes = [f"Not seen: {UNSEEN}"]
     if sought.spans and (path := maps.file_at(sought.spans[0][0])):
-        notes.insert(0, f"Its bytes are those of a file: who_holds({path!r}) finds all who hold that")
-    owner = "".join(f", a view of {shown.described(step)}" for step in way_to_owner(target)[1:][-1:])
+        notes.insert(
+            0, f"Its bytes are those of a file: who_holds({path!r}) finds all who hold that"
+        )
+    owner = "".join(
+        f", a view of {shown.described(step)}" for step in way_to_owner(target)[1:][-1:]
+    )
     return shown.described(target) + owner, None, chains, notes
 
 
@@ -180,26 +226,49 @@ def _of_file(target: str) -> tuple[str, int | None, list[Chain], list[str]]:
         said = ": this system doesn't tell what is mapped" + ". It's open" * is_open
     else:
         mapped = sum(region.end - region.start for region in file.regions)
-        said = f" is {'open' if is_open else 'neither mapped nor open'} in this process" + ", and not mapped" * is_open
+        said = (
+            f" is {'open' if is_open else 'neither mapped nor open'} in this process"
+            + ", and not mapped" * is_open
+        )
         if mapped:
-            said = f": {in_words(mapped, 'bytes')} mapped in this process" + ", and open too" * is_open
-            unseen[:0] = [] if chains else ["who has it mapped: no Python object was found that shows these addresses"]
+            said = (
+                f": {in_words(mapped, 'bytes')} mapped in this process" + ", and open too" * is_open
+            )
+            unseen[:0] = (
+                []
+                if chains
+                else ["who has it mapped: no Python object was found that shows these addresses"]
+            )
         others, hidden = _elsewhere(target)
         notes = others + notes
         unseen += [f"processes that this user may not look into: {hidden}"] * bool(hidden)
     deleted = target + maps.DELETED in (region.path for region in file.regions or ())
-    said += " (a file of this name, since deleted or replaced)" * (deleted or any(file.descriptors.values()))
+    said += " (a file of this name, since deleted or replaced)" * (
+        deleted or any(file.descriptors.values())
+    )
     if not (mapped or is_open or os.path.lexists(target)):
         notes = [f"There is no file {target}"]
-    return os.path.basename(target) + said, mapped, chains + unclaimed, notes + [f"Not seen: {one}" for one in unseen]
+    return (
+        os.path.basename(target) + said,
+        mapped,
+        chains + unclaimed,
+        notes + [f"Not seen: {one}" for one in unseen],
+    )
 
 
 def _descriptors(file: File, held: list[Any]) -> tuple[list[Chain], bool]:
-    """The file's descriptors that no object accounts for; and does anything but a mapping have one?"""
+    """The file's descriptors that no object accounts for; and does anything but a mapping
+    have one?
+    """
     has = [file.has_open(obj) for obj in held]
-    claimed, silent = file.descriptors.keys() & set().union(*has), sum(file.target in one for one in has)
+    claimed, silent = (
+        file.descriptors.keys() & set().union(*has),
+        sum(file.target in one for one in has),
+    )
     # A mapping has a descriptor too, and doesn't tell which.
-    mappings = len({id(step) for obj in held for step in way_to_owner(obj) if is_a(step, mmap.mmap)})
+    mappings = len(
+        {id(step) for obj in held for step in way_to_owner(obj) if is_a(step, mmap.mmap)}
+    )
     left = sorted(file.descriptors.keys() - claimed)
     more, numbers = len(left) - mappings - silent, ", ".join(map(str, left))
     what = f"descriptor {numbers}" if more == len(left) else f"{more} of the descriptors {numbers}"
@@ -211,10 +280,15 @@ def _elsewhere(target: str) -> tuple[list[str], int]:
     """Notes about other processes that hold the file, and how many may not be looked into."""
     mapping, hidden = maps.processes_that_map(target)
     opening, _ = maps.processes_that_map(target, maps.descriptors_of)
-    which = {"Mapped by": mapping.items(), "Open, and not mapped, in": opening.items() - mapping.items()}
+    which = {
+        "Mapped by": mapping.items(),
+        "Open, and not mapped, in": opening.items() - mapping.items(),
+    }
     notes = []
     for how, processes in which.items():
-        if others := [f"{pid} ({program})" for pid, program in sorted(processes) if pid != os.getpid()]:
+        if others := [
+            f"{pid} ({program})" for pid, program in sorted(processes) if pid != os.getpid()
+        ]:
             notes.append(f"{how} other processes too: {', '.join(others)}")
     return notes, hidden
 
@@ -226,11 +300,16 @@ def _regions(target: str) -> list[maps.Region] | None:
 def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]]:
     """A row for each name of a holder, and the holders."""
     paths = paths_to(roots.all, sought.kinds, sought)
-    alone = nameless(roots.all, sought.kinds, sought, paths)  # before names() makes dicts of attributes
+    alone = nameless(
+        roots.all, sought.kinds, sought, paths
+    )  # before names() makes dicts of attributes
     rows = []
     for path, more in together(paths, roots):
-        # A chain ends at the first of this package's own objects, and leaves out what that keeps inside.
-        own = next((path[: at + 1] for at, obj in enumerate(path[:-1]) if _is_of(obj, PACKAGE)), path)
+        # A chain ends at the first of this package's own objects, and leaves out what that keeps
+        # inside.
+        own = next(
+            (path[: at + 1] for at, obj in enumerate(path[:-1]) if _is_of(obj, PACKAGE)), path
+        )
         others = f", and {more:,} more there" if more else ""
         what = sought.described(path[-1]) + others if own is path else shown.described(own[-1])
         rows += [(path, Chain(what, *named)) for named in names(own, roots)]
@@ -238,18 +317,24 @@ def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]
     chains = [
         chain
         for path, chain in rows  # IPython's own objects let go of what a cell showed when `_` does
-        if id(path[-1]) not in shown_there or not any(_is_of(obj, "IPython.", "ipykernel.") for obj in path)
+        if id(path[-1]) not in shown_there
+        or not any(_is_of(obj, "IPython.", "ipykernel.") for obj in path)
     ]
     unnamed = Counter(
         (sought.described(obj), "".join(f"in {_container(one)}; " for one in container) + NAMELESS)
         for *container, obj in alone
     )
-    chains += [Chain(what + (f", {n:,} of them" if n > 1 else ""), "", where) for (what, where), n in unnamed.items()]
+    chains += [
+        Chain(what + (f", {n:,} of them" if n > 1 else ""), "", where)
+        for (what, where), n in unnamed.items()
+    ]
     return list(dict.fromkeys(chains)), [path[-1] for path in (*paths, *alone)]
 
 
 def _container(obj: Any) -> str:
-    return f"the method {obj.__qualname__}" if is_a(obj, MethodType) else f"one {type(obj).__name__}"
+    return (
+        f"the method {obj.__qualname__}" if is_a(obj, MethodType) else f"one {type(obj).__name__}"
+    )
 
 
 def _is_of(obj: Any, *packages: str) -> bool:
@@ -257,7 +342,9 @@ def _is_of(obj: Any, *packages: str) -> bool:
 
 
 def _beside_the_name(roots: Roots, target: str) -> list[tuple[int, int]]:
-    """Where the system doesn't tell: the addresses of mappings that an object keeps beside the file's name."""
+    """Where the system doesn't tell: the addresses of mappings that an object keeps beside the
+    file's name.
+    """
     spans = []
     for *_, container, mapping in paths_to(roots.all, exactly(mmap.mmap), lambda _: True):
         space = container if is_a(container, dict) else own_dict(container)

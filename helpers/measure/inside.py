@@ -1,5 +1,6 @@
-"""What only the measured process can see of itself: marks, calls, imports, and which Python stacks allocate.
-child.py loads this file by path: it imports nothing of the package."""
+"""What only the measured process can see of itself: marks, calls, imports, and which Python stacks
+allocate. child.py loads this file by path: it imports nothing of the package.
+"""
 
 import builtins
 import functools
@@ -16,8 +17,9 @@ FROZEN = "<frozen importlib._bootstrap>"  # Python leaves frames of this file ou
 
 
 def stand_in(package: str, mark) -> None:
-    """Our package, for code that imports only `mark` from it: else its numpy would count as memory of that code. Asked
-    for more, it gives way to the package."""
+    """Our package, for code that imports only `mark` from it: else its numpy would count as memory
+    of that code. Asked for more, it gives way to the package.
+    """
 
     def other(name):
         if sys.modules.get(package) is made:
@@ -30,12 +32,15 @@ def stand_in(package: str, mark) -> None:
 
 
 def mark_calls(place: str, mark, names: dict) -> None:
-    """Marks where calls of "module:function" or "module:Class.method" begin and end, whoever has imported it; without a
-    module, it's of the notebook, whose `names` functions use."""
+    """Marks where calls of "module:function" or "module:Class.method" begin and end, whoever has
+    imported it; without a module, it's of the notebook, whose `names` functions use.
+    """
     module, _, path = place.rpartition(":")
     *outer, name = path.split(".")
     if not module and path.split(".")[0] not in names:
-        raise NameError("the code uses no function of this name; one in a library is named as module:function")
+        raise NameError(
+            "the code uses no function of this name; one in a library is named as module:function"
+        )
     owner = functools.reduce(getattr, outer, importlib.import_module(module or "__main__"))
     raw = vars(owner).get(name) or getattr(owner, name)
     function = raw.__func__ if isinstance(raw, (classmethod, staticmethod)) else raw
@@ -49,30 +54,42 @@ def mark_calls(place: str, mark, names: dict) -> None:
             mark(f"{path} ended")
 
     setattr(owner, name, called if raw is function else type(raw)(called))
-    for space in [names, *(vars(module) for module in sys.modules.values() if isinstance(module, ModuleType))]:
+    for space in [
+        names,
+        *(vars(module) for module in sys.modules.values() if isinstance(module, ModuleType)),
+    ]:
         space.update({key: called for key, value in space.items() if value is function})
 
 
 def fewer(marks: list) -> list:
-    """Every second mark, and of each name the one with the most memory, if these aren't nearly all."""
+    """Every second mark, and of each name the one with the most memory, if these aren't
+    nearly all.
+    """
     most = {}
     for name, _, sizes in marks:
         most[name] = max(most.get(name, 0), sum(sizes))
-    kept = [mark for number, mark in enumerate(marks) if number % 2 or sum(mark[2]) == most[mark[0]]]
+    kept = [
+        mark for number, mark in enumerate(marks) if number % 2 or sum(mark[2]) == most[mark[0]]
+    ]
     return kept if len(kept) < 0.9 * len(marks) else marks[1::2]
 
 
 class Imports:
-    """Adds up what resident memory grows by while modules are imported, until `stop`. `resident()` tells it, in bytes.
+    """Adds up what resident memory grows by while modules are imported, until `stop`. `resident()`
+    tells it, in bytes.
 
-    What other threads take meanwhile counts too. Code of a library that is first used later doesn't."""
+    What other threads take meanwhile counts too. Code of a library that is first used later
+    doesn't.
+    """
 
     def __init__(self, resident):
         self.bytes, self.taken, self.busy, self.modules = 0, {}, False, sys.modules
         self.bootstrap = sys.modules["_frozen_importlib"]
         self.find = find = self.bootstrap._find_and_load
 
-        def _find_and_load(name, import_):  # Python calls this for a module that isn't in sys.modules
+        def _find_and_load(
+            name, import_
+        ):  # Python calls this for a module that isn't in sys.modules
             if self.busy:
                 return find(name, import_)
             self.busy, before = True, resident()
@@ -97,9 +114,11 @@ class Imports:
 
 
 class Stacks:
-    """Between `begin` and `end`, a file in a folder is to tell which stacks allocate: memray's, or what tracemalloc saw
-    at the peak and at the end. `memray` is there too if the process is killed meanwhile, and has small objects by the
-    MiB. With `by_object` it's `objects`: the line of each small object, written when the run ends."""
+    """Between `begin` and `end`, a file in a folder is to tell which stacks allocate: memray's, or
+    what tracemalloc saw at the peak and at the end. `memray` is there too if the process is killed
+    meanwhile, and has small objects by the MiB. With `by_object` it's `objects`: the line of each
+    small object, written when the run ends.
+    """
 
     def __init__(self, folder: str, by_object: bool):
         self.path, self.tracker, self.taken = os.path.join(folder, "tracemalloc"), None, {}
@@ -109,7 +128,8 @@ class Stacks:
             kinds = memray.FileFormat
             self.tracker = memray.Tracker(
                 destination=memray.FileDestination(
-                    os.path.join(folder, "objects" if by_object else "memray"), compress_on_exit=False
+                    os.path.join(folder, "objects" if by_object else "memray"),
+                    compress_on_exit=False,
                 ),
                 file_format=kinds.AGGREGATED_ALLOCATIONS if by_object else kinds.ALL_ALLOCATIONS,
                 trace_python_allocators=by_object,

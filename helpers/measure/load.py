@@ -1,4 +1,6 @@
-"""Load: what a server answered while it was asked all the time, and what it had in memory meanwhile."""
+"""Load: what a server answered while it was asked all the time, and what it had in memory
+meanwhile.
+"""
 
 import time
 from collections import Counter
@@ -17,8 +19,10 @@ AFTER = 0.4  # seconds that something done to the server may take
 
 
 class Tick(NamedTuple):
-    """A moment of asking: when it ended and how long it was, in seconds; how many requests were answered and how many
-    failed; how long the slowest 1 % took at least, in seconds (None if nothing was answered)."""
+    """A moment of asking: when it ended and how long it was, in seconds; how many requests were
+    answered and how many failed; how long the slowest 1 % took at least, in seconds (None if
+    nothing was answered).
+    """
 
     at: float
     took: float
@@ -28,7 +32,8 @@ class Tick(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What all workers together had in memory at a moment, in bytes; None where the system doesn't tell.
+    """What all workers together had in memory at a moment, in bytes; None where the system doesn't
+    tell.
 
     file    pages of the models' files, each page counted once
     starts  how often a worker was started; and how those ended that were replaced: "SIGBUS"
@@ -49,7 +54,8 @@ class Load(Tabled):
     seen     how often each answer came: (the version that it names, the digits, as text)
     refused  why requests failed, and how many for each reason: "503", "connection lost"
     right    for each version that was published, what it reads; filled in by whoever publishes
-    notes    what else is to be kept, as plain data"""
+    notes    what else is to be kept, as plain data
+    """
 
     machine: Machine = field(default_factory=here)
     ticks: list[Tick] = field(default_factory=list)
@@ -83,19 +89,25 @@ class Load(Tabled):
 
     @property
     def torn(self) -> Counter[tuple[str, str]]:
-        """The answers that aren't what the version that they name reads, and how often each came."""
+        """The answers that aren't what the version that they name reads, and how often each
+        came.
+        """
         right = {version: str(list(digits)) for version, digits in self.right.items()}
-        return Counter({each: often for each, often in self.seen.items() if right.get(each[0]) != each[1]})
+        return Counter(
+            {each: often for each, often in self.seen.items() if right.get(each[0]) != each[1]}
+        )
 
     def pace(self, marked: bool) -> tuple[float, float]:
-        """Answers per second, and how long the slowest 1 % took in seconds, the median of the ticks. Marked are those
-        that have a part of the AFTER seconds after a mark. Those before the first mark don't count: clients and workers
-        are still starting. NaN where there are none."""
+        """Answers per second, and how long the slowest 1 % took in seconds, the median of the
+        ticks. Marked are those that have a part of the AFTER seconds after a mark. Those before the
+        first mark don't count: clients and workers are still starting. NaN where there are none.
+        """
         first = self.marks[0][0] if self.marks else 0
         ticks = [
             one
             for one in self.ticks
-            if one.at > first and marked == any(at < one.at < at + AFTER + one.took for at, _ in self.marks)
+            if one.at > first
+            and marked == any(at < one.at < at + AFTER + one.took for at, _ in self.marks)
         ]
         slowest = [one.slowest for one in ticks if one.slowest is not None]
         took = sum(one.took for one in ticks)
@@ -115,16 +127,26 @@ class Load(Tabled):
     @property
     def missing(self) -> tuple[str, ...]:
         """("anonymous", "file") where the system doesn't tell kinds of memory apart."""
-        return () if any(look.anonymous is not None for look in self.looks) else ("anonymous", "file")
+        return (
+            () if any(look.anonymous is not None for look in self.looks) else ("anonymous", "file")
+        )
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         slowest = max((tick.slowest for tick in self.ticks if tick.slowest), default=0)
-        figures = (f"{self.answers:,}", f"{self.failed:,}", f"{len(self.marks)}", f"{1000 * slowest:.0f} ms")
+        figures = (
+            f"{self.answers:,}",
+            f"{self.failed:,}",
+            f"{len(self.marks)}",
+            f"{1000 * slowest:.0f} ms",
+        )
         return ("answers", "failed", "marks", "the slowest 1 %, at worst"), [figures]
 
     def to_json(self) -> dict:
         fields = {name: value for name, value in vars(self).items() if name != "began"}
-        fields |= {"machine": asdict(self.machine), "seen": [[*one, often] for one, often in self.seen.items()]}
+        fields |= {
+            "machine": asdict(self.machine),
+            "seen": [[*one, often] for one, often in self.seen.items()],
+        }
         return {"format": FORMAT, "version": VERSION, **fields}
 
     @classmethod

@@ -14,13 +14,16 @@ from ..folders import file_system
 
 
 class NotMeasuredHere(RuntimeError):
-    """This machine can't measure it, and the message says why. A lesson shows the recorded run instead."""
+    """This machine can't measure it, and the message says why. A lesson shows the recorded run
+    instead.
+    """
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Facts that affect memory figures. `read_ahead` and `page_size` are in bytes; None if the system doesn't say, or
-    no file was measured."""
+    """Facts that affect memory figures. `read_ahead` and `page_size` are in bytes; None if the
+    system doesn't say, or no file was measured.
+    """
 
     system: str
     cpu: str
@@ -34,7 +37,10 @@ class Machine:
     def __str__(self) -> str:
         ahead = f", read-ahead {self.read_ahead // 1024} KiB" if self.read_ahead is not None else ""
         disk = f", {self.file_system}{ahead}" if self.file_system else ahead
-        return f"{self.system}, {self.cores} × {self.cpu}, {self.memory / 2**30:.0f} GiB{disk}, Python {self.python}"
+        return (
+            f"{self.system}, {self.cores} × {self.cpu}, {self.memory / 2**30:.0f} GiB{disk},"
+            f" Python {self.python}"
+        )
 
 
 def here(path: str | os.PathLike | None = ".") -> Machine:
@@ -61,6 +67,8 @@ def here(path: str | os.PathLike | None = ".") -> Machine:
 def _cpu() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+        return next(
+            line.partition(":")[2].strip() for line in lines if line.startswith("model name")
+        )
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()

@@ -1,6 +1,8 @@
-"""What each page of a stretch of memory is: absent, a file's, shared memory, or anonymous. proc_pid_pagemap(5).
+"""What each page of a stretch of memory is: absent, a file's, shared memory, or anonymous.
+proc_pid_pagemap(5).
 
-It needs no root: the kernel hides where in the machine a page lies, but still tells what it is."""
+It needs no root: the kernel hides where in the machine a page lies, but still tells what it is.
+"""
 
 import mmap
 import os
@@ -15,15 +17,22 @@ from . import maps
 from .plain import from_run_lengths, reading, run_lengths
 
 FORMAT, VERSION = "zero-copy page map", 1
-PRESENT, SWAPPED, OF_FILE, EXCLUSIVE = 0x80, 0x40, 0x20, 0x01  # bits 63, 62, 61, 56, in the highest of 8 bytes
+PRESENT, SWAPPED, OF_FILE, EXCLUSIVE = (
+    0x80,
+    0x40,
+    0x20,
+    0x01,
+)  # bits 63, 62, 61, 56, in the highest of 8 bytes
 
 
 class PageState(IntEnum):
-    """What a process has at a page. FILE pages are lent; SHARED pages, which no disk holds, and anonymous ones must be
-    kept.
+    """What a process has at a page. FILE pages are lent; SHARED pages, which no disk holds, and
+    anonymous ones must be kept.
 
-    FORKED is an anonymous page that a relative maps too, after a fork, until one of them writes. So is the kernel's
-    page of zeros, which stands in for anonymous memory that was read and never written."""
+    FORKED is an anonymous page that a relative maps too, after a fork, until one of them writes. So
+    is the kernel's page of zeros, which stands in for anonymous memory that was read and never
+    written.
+    """
 
     ABSENT = 0
     FILE = 1
@@ -34,7 +43,14 @@ class PageState(IntEnum):
 
     @property
     def words(self) -> str:
-        return ("absent", "file-backed", "shared memory", "anonymous", "anonymous, still shared", "swapped out")[self]
+        return (
+            "absent",
+            "file-backed",
+            "shared memory",
+            "anonymous",
+            "anonymous, still shared",
+            "swapped out",
+        )[self]
 
 
 BITS = np.arange(256)
@@ -51,7 +67,9 @@ class PageMap:
     states     (pages,) uint8, each a PageState; None where pages can't be read, and `why` says why
     address    of the first page's first byte, in the process that was looked at
     page_size  bytes
-    region     the mapping at the first page; None if nothing is mapped there, or this was read from JSON"""
+    region     the mapping at the first page; None if nothing is mapped there, or this was read from
+      JSON
+    """
 
     states: np.ndarray | None
     address: int = 0
@@ -69,7 +87,11 @@ class PageMap:
 
     def count(self, *states: PageState) -> int | None:
         """How many pages are in any of these states; None if not measured."""
-        return None if self.states is None else sum(self.counts.get(PageState(state), 0) for state in set(states))
+        return (
+            None
+            if self.states is None
+            else sum(self.counts.get(PageState(state), 0) for state in set(states))
+        )
 
     @property
     def counts(self) -> dict[PageState, int]:
@@ -103,21 +125,34 @@ class PageMap:
 
 
 def page_map(
-    buffer: Any = None, *, pid: int | None = None, address: int | None = None, size: int | None = None
+    buffer: Any = None,
+    *,
+    pid: int | None = None,
+    address: int | None = None,
+    size: int | None = None,
 ) -> PageMap:
-    """The state of each page under `buffer`, which is an array, memoryview, mmap, or anything else with a buffer.
+    """The state of each page under `buffer`, which is an array, memoryview, mmap, or anything else
+    with a buffer.
 
-    An array with gaps between its elements counts from its lowest byte to its highest. For another process of yours,
-    give `pid`, `address` and `size` (bytes) instead. Looking brings no page in. ValueError: nothing is mapped there, or
-    nothing to look at. TypeError: not a buffer. ProcessLookupError, PermissionError: no such process, or not yours."""
+    An array with gaps between its elements counts from its lowest byte to its highest. For another
+    process of yours, give `pid`, `address` and `size` (bytes) instead. Looking brings no page in.
+    ValueError: nothing is mapped there, or nothing to look at. TypeError: not a buffer.
+    ProcessLookupError, PermissionError: no such process, or not yours.
+    """
     if (buffer is None) == (address is None) or (address is None) != (size is None):
-        raise TypeError("give a buffer of this process, or an address and size (and a pid, for another process)")
+        raise TypeError(
+            "give a buffer of this process, or an address and size (and a pid, for another process)"
+        )
     if buffer is not None and pid is not None:
-        raise TypeError("a buffer is this process's own; for another process give pid, address and size instead")
+        raise TypeError(
+            "a buffer is this process's own; for another process give pid, address and size instead"
+        )
     if buffer is not None:
         address, size = extent(buffer)
     if size <= 0 or address < 0:
-        raise ValueError(f"no pages in {size} bytes at address {address}: give a size of at least 1")
+        raise ValueError(
+            f"no pages in {size} bytes at address {address}: give a size of at least 1"
+        )
     page = mmap.PAGESIZE
     if reason := maps.why_not():
         return PageMap(None, page_size=page, why=reason)
@@ -128,15 +163,21 @@ def page_map(
 
 
 def extent(buffer: Any) -> tuple[int, int]:
-    """Where a buffer of this process lies: its lowest address, and bytes up to the end of its highest element.
+    """Where a buffer of this process lies: its lowest address, and bytes up to the end of its
+    highest element.
 
-    TypeError if it has no buffer, ValueError for a closed mapping, a released view or an empty buffer."""
+    TypeError if it has no buffer, ValueError for a closed mapping, a released view or an empty
+    buffer.
+    """
     name = type(buffer).__name__
     if not isinstance(buffer, np.ndarray):
         try:
             view = memoryview(buffer)
         except TypeError:
-            wanted = "give an array, a memoryview, a mapping, or bytes; where(x) tells what other things are made of"
+            wanted = (
+                "give an array, a memoryview, a mapping, or bytes; where(x) tells what other "
+                "things are made of"
+            )
             raise TypeError(f"{name} shows no bytes of its own: {wanted}") from None
         except ValueError as error:  # what mmap and memoryview raise
             raise ValueError(f"this {name} no longer shows any bytes: {error}") from None
@@ -148,14 +189,19 @@ def extent(buffer: Any) -> tuple[int, int]:
     return low, high - low
 
 
-# Bit 61 is set for a page of a file, for shared memory and for the huge page of zeros: the mapping tells which it is.
+# Bit 61 is set for a page of a file, for shared memory and for the huge page of zeros: the mapping
+# tells which it is.
 MEANING_OF_FILE_BIT = dict.fromkeys(("anonymous", "heap", "stack"), PageState.FORKED)
 MEANING_OF_FILE_BIT["shared memory"] = PageState.SHARED
 
 
 def _states(pid: int | str, first: int, end: int) -> tuple[np.ndarray, maps.Region]:
     page = mmap.PAGESIZE
-    mapped = [region for region in maps.regions(pid) if region.start < end * page and first * page < region.end]
+    mapped = [
+        region
+        for region in maps.regions(pid)
+        if region.start < end * page and first * page < region.end
+    ]
     if not mapped:
         raise ValueError(f"nothing is mapped at {first * page:#x} in process {pid}")
     with maps.translate_proc_errors(pid), open(f"/proc/{pid}/pagemap", "rb", buffering=0) as file:

@@ -1,16 +1,25 @@
-"""How results travel between processes: as plain data. Unpacking keeps to limits, and never runs what came.
+"""How results travel between processes: as plain data. Unpacking keeps to limits, and never runs
+what came.
 
-A packed value is a letter for its type, then the length if the type has one, then the contents. A parcel is a packed
-value in pieces, each with its length in front, in 4 bytes; an empty piece ends it. child.py loads this file by path: it
-imports nothing of the package, and numpy only where there is an array."""
+A packed value is a letter for its type, then the length if the type has one, then the contents. A
+parcel is a packed value in pieces, each with its length in front, in 4 bytes; an empty piece ends
+it. child.py loads this file by path: it imports nothing of the package, and numpy only where there
+is an array.
+"""
 
 import builtins
 import math
 import struct
 import sys
 
-__builtins__ = vars(builtins).copy()  # a measured function may change the builtins, and its result is packed after that
-DEPTH, NODES, DIMENSIONS = 100, 2**20, 32  # containers in containers; values in all; dimensions of an array
+__builtins__ = vars(
+    builtins
+).copy()  # a measured function may change the builtins, and its result is packed after that
+DEPTH, NODES, DIMENSIONS = (
+    100,
+    2**20,
+    32,
+)  # containers in containers; values in all; dimensions of an array
 PIECE = 2**16  # bytes
 SAME_HASH = 100  # keys of a dict
 LONGEST_DTYPE = 10_000  # characters
@@ -21,11 +30,19 @@ class Refused(Exception):
 
 
 class Box:
-    """Takes a value's bytes, up to `most`, and passes them on in pieces: as a whole they would count as the measured
-    function's memory, even those of a result that turns out to be too large. `write` makes it a file for pickle."""
+    """Takes a value's bytes, up to `most`, and passes them on in pieces: as a whole they would
+    count as the measured function's memory, even those of a result that turns out to be too large.
+    `write` makes it a file for pickle.
+    """
 
     def __init__(self, most: int, pass_on):
-        self.most, self.pass_on, self.size, self.nodes, self.piece = most, pass_on, 0, 0, bytearray()
+        self.most, self.pass_on, self.size, self.nodes, self.piece = (
+            most,
+            pass_on,
+            0,
+            0,
+            bytearray(),
+        )
 
     def room_for(self, size: int) -> None:
         if self.size + size > self.most:
@@ -108,7 +125,9 @@ def pack_array(value, box: Box, depth: int, numpy) -> None:
     if array.flags.c_contiguous and array.size:
         box.write(array.reshape(-1).view(numpy.uint8))
         return
-    step = max(1, PIECE // array.dtype.itemsize)  # a copy of all of it would count as the function's memory
+    step = max(
+        1, PIECE // array.dtype.itemsize
+    )  # a copy of all of it would count as the function's memory
     for at in range(0, array.size, step):
         box.write(array.flat[at : at + step].tobytes())
 
@@ -119,7 +138,9 @@ def framed(piece) -> bytes:
 
 
 def receive(stream, most: int) -> bytes:
-    """The next parcel. EOFError if it doesn't arrive whole, ValueError if it is longer than `most` bytes."""
+    """The next parcel. EOFError if it doesn't arrive whole, ValueError if it is longer than `most`
+    bytes.
+    """
     data = bytearray()
     while len(head := stream.read(4)) == 4:
         length = int.from_bytes(head, "little")
@@ -162,7 +183,9 @@ class _Reader:
     def value(self, depth: int):
         self.nodes += 1
         if self.nodes > NODES or depth < 0:
-            raise ValueError(f"more than {NODES:,} values, or containers nested more than {DEPTH} deep")
+            raise ValueError(
+                f"more than {NODES:,} values, or containers nested more than {DEPTH} deep"
+            )
         match letter := self.take(1):
             case b"N":
                 return None
@@ -183,10 +206,14 @@ class _Reader:
             case b"t":
                 return tuple([self.value(depth - 1) for _ in range(self.number())])
             case b"d":
-                pairs = [(self.value(depth - 1), self.value(depth - 1)) for _ in range(self.number())]
+                pairs = [
+                    (self.value(depth - 1), self.value(depth - 1)) for _ in range(self.number())
+                ]
                 # Keys that were made to collide would take longer and longer to insert.
                 hashes = sorted(hash(key) for key, _ in pairs)
-                if any(one == other for one, other in zip(hashes, hashes[SAME_HASH:], strict=False)):
+                if any(
+                    one == other for one, other in zip(hashes, hashes[SAME_HASH:], strict=False)
+                ):
                     raise ValueError("too many keys with the same hash")
                 return dict(pairs)
             case b"a":
@@ -198,11 +225,29 @@ class _Reader:
     def array(self, depth: int):
         import numpy as np
 
-        fields, shape, data = self.value(depth - 1), self.value(depth - 1), self.take(self.number())
-        if len(str(fields)) > LONGEST_DTYPE:  # of millions of fields, numpy takes minutes to make a dtype
-            raise ValueError(f"no array of {fields!s:.80}…: a dtype has at most {LONGEST_DTYPE:,} characters here")
+        fields, shape, data = (
+            self.value(depth - 1),
+            self.value(depth - 1),
+            self.take(self.number()),
+        )
+        if (
+            len(str(fields)) > LONGEST_DTYPE
+        ):  # of millions of fields, numpy takes minutes to make a dtype
+            raise ValueError(
+                f"no array of {fields!s:.80}…: a dtype has at most {LONGEST_DTYPE:,} characters "
+                "here"
+            )
         dtype = np.dtype(fields)
-        sizes = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape) and len(shape) <= DIMENSIONS
-        if dtype.hasobject or not dtype.itemsize or not sizes or math.prod(shape) * dtype.itemsize != len(data):
+        sizes = (
+            isinstance(shape, tuple)
+            and all(type(n) is int and n >= 0 for n in shape)
+            and len(shape) <= DIMENSIONS
+        )
+        if (
+            dtype.hasobject
+            or not dtype.itemsize
+            or not sizes
+            or math.prod(shape) * dtype.itemsize != len(data)
+        ):
             raise ValueError(f"no array of {dtype}: shape {shape!r:.80} in {len(data):,} bytes")
         return np.ndarray(shape, dtype, data).copy()

@@ -1,4 +1,6 @@
-"""`Process`: the caller's end of child.py's protocol. run.py, workers.py and explorer.py decide what runs there."""
+"""`Process`: the caller's end of child.py's protocol. run.py, workers.py and explorer.py decide
+what runs there.
+"""
 
 import io
 import os
@@ -32,20 +34,33 @@ GRACE_S = 5.0  # for a process that has reported to end by itself
 MOST_PRINTED = 64 * MiB  # what a function may print before it is stopped
 CREDENTIALS = struct.Struct("3i")  # pid, uid and gid of the sender, unix(7)
 REPORT = {  # what a report may hold; anything else is dropped
-    "ended": str, "error": str, "refused": str, "counters": dict, "codes": list,
-    "began": float, "finished": float, "high_water": int, "heap_peak": int, "heap_left": int,
-    "imported": int, "imports": list, "marks": list, "marked": int,
-}  # fmt: skip
+    "ended": str,
+    "error": str,
+    "refused": str,
+    "counters": dict,
+    "codes": list,
+    "began": float,
+    "finished": float,
+    "high_water": int,
+    "heap_peak": int,
+    "heap_left": int,
+    "imported": int,
+    "imports": list,
+    "marks": list,
+    "marked": int,
+}
 
 
 @dataclass(eq=False)
 class Process:
-    """A fresh interpreter, or a fork of it. `stopped` says why the caller stopped waiting for it: "timed out".
+    """A fresh interpreter, or a fork of it. `stopped` says why the caller stopped waiting for it:
+    "timed out".
 
-    On Linux, watch.py starts it, and ends it with everything it started, even when this program is killed. Elsewhere
-    psutil finds what it started, unless that has detached itself.
+    On Linux, watch.py starts it, and ends it with everything it started, even when this program is
+    killed. Elsewhere psutil finds what it started, unless that has detached itself.
 
-    `largest` is how many bytes a result may have; `objects` and `stop` are as in `Options`."""
+    `largest` is how many bytes a result may have; `objects` and `stop` are as in `Options`.
+    """
 
     name: str
     largest: int = 0
@@ -58,13 +73,20 @@ class Process:
     sock: socket.socket | None = None  # to watch.py
     started: list[psutil.Process] = field(default_factory=list)
 
-    # --- the life of a process -------------------------------------------------------------------------------
+    # --- the life of a process --------------------------------------------------------------------
     def start(
-        self, printed: BinaryIO | int, at_end: ExitStack, command: Sequence[str] = (), descriptors: Sequence[int] = ()
+        self,
+        printed: BinaryIO | int,
+        at_end: ExitStack,
+        command: Sequence[str] = (),
+        descriptors: Sequence[int] = (),
     ) -> None:
-        """Starts a fresh interpreter, which inherits `descriptors`, and ends with everything it started.
+        """Starts a fresh interpreter, which inherits `descriptors`, and ends with everything it
+        started.
 
-        `command` starts it, and must become it (exec) or end as a shell would (128 plus the signal)."""
+        `command` starts it, and must become it (exec) or end as a shell would (128 plus the
+        signal).
+        """
         self.printed, self.has_command = printed, bool(command)
         command = [*command, sys.executable, str(CHILD)]
         with ExitStack() as childs_ends:
@@ -74,24 +96,50 @@ class Process:
                 at_end.enter_context(self.sock)
                 childs_ends.enter_context(childs_sock)
                 descriptors = (*descriptors, childs_sock.fileno())
-                command = [sys.executable, "-I", "-S", str(WATCH), str(childs_sock.fileno()), *command]
+                command = [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    str(WATCH),
+                    str(childs_sock.fileno()),
+                    *command,
+                ]
             self.process = Popen(
-                command, stdin=PIPE, stdout=outbox, stderr=printed, start_new_session=POSIX, pass_fds=descriptors
+                command,
+                stdin=PIPE,
+                stdout=outbox,
+                stderr=printed,
+                start_new_session=POSIX,
+                pass_fds=descriptors,
             )
         at_end.callback(self._end)
-        self.inbox, self.mail = self.process.stdin, Mail(replies or self.process.stdout, self.largest)
+        self.inbox, self.mail = (
+            self.process.stdin,
+            Mail(replies or self.process.stdout, self.largest),
+        )
 
     def send(self, payload: bytes, **options: Any) -> None:
-        usual = {"path": sys.path, "heap": False, "stack": None, "warm": False, "calls": (), "modules": ()}
+        usual = {
+            "path": sys.path,
+            "heap": False,
+            "stack": None,
+            "warm": False,
+            "calls": (),
+            "modules": (),
+        }
         usual |= {"objects": self.objects, "marks": marks.__name__}
         with suppress(OSError):  # if it has ended, that shows elsewhere
             pickle.dump((payload, usual | {"largest_result": self.largest} | options), self.inbox)
             self.inbox.flush()
 
     def greet(self, label: str, more: float = 0) -> None:
-        """Waits until it has loaded what was sent, `more` seconds longer than usual; else TimeoutError or TypeError."""
+        """Waits until it has loaded what was sent, `more` seconds longer than usual; else
+        TimeoutError or TypeError.
+        """
         if not self.mail.greeting.wait(min(START_LIMIT_S + more, threading.TIMEOUT_MAX)):
-            raise TimeoutError(f"{label}: a fresh interpreter did not start within {START_LIMIT_S + more:.0f} s")
+            raise TimeoutError(
+                f"{label}: a fresh interpreter did not start within {START_LIMIT_S + more:.0f} s"
+            )
         if self.mail.pid is None:
             self.mail.report.wait(START_LIMIT_S)
             raise self.not_loaded(label)
@@ -100,7 +148,10 @@ class Process:
         reason = self.mail.message.get("error", "the interpreter ended meanwhile")
         if NOT_MARKED in reason:
             return TypeError(reason.removeprefix("TypeError: "))
-        needs = "What it imports must be importable there, and what it uses from the notebook must be picklable"
+        needs = (
+            "What it imports must be importable there, and what it uses from the notebook must be "
+            "picklable"
+        )
         return TypeError(f"{label} could not be loaded in a fresh interpreter: {reason}. {needs}")
 
     def allow(self, step: bytes) -> None:
@@ -121,8 +172,14 @@ class Process:
         return self.code is None and self.process.poll() is None
 
     def wait(self, event: threading.Event, end: float) -> bool:
-        """Waits for the event in short steps: what a dead process has started may hold its pipe open."""
-        while not event.wait(max(0, min(0.02, end - time.monotonic()))) and time.monotonic() < end and self.alive():
+        """Waits for the event in short steps: what a dead process has started may hold its pipe
+        open.
+        """
+        while (
+            not event.wait(max(0, min(0.02, end - time.monotonic())))
+            and time.monotonic() < end
+            and self.alive()
+        ):
             self.stopped = self.reason_to_stop()
             if self.stopped:
                 break
@@ -137,7 +194,9 @@ class Process:
         return self.stop()
 
     def report(self, end: float) -> None:
-        """Asks for the report and waits for it until `end` (time.monotonic); kills a stopped process."""
+        """Asks for the report and waits for it until `end` (time.monotonic); kills a stopped
+        process.
+        """
         self._note_descendants()
         if not self.stopped:
             self.allow(b"report")
@@ -159,7 +218,7 @@ class Process:
             while self.alive() and time.monotonic() < end:
                 time.sleep(0.002)
 
-    # --- what came back --------------------------------------------------------------------------------------
+    # --- what came back ---------------------------------------------------------------------------
     @property
     def value(self) -> tuple[Any, str | None]:
         """What the function returned, or None and why it isn't here."""
@@ -170,7 +229,13 @@ class Process:
             return (pickle.loads(data) if self.objects else unpacked(data)), None
         except Exception as error:
             reason = shortened(str(error))
-            return None, f"the result came back, but cannot be rebuilt here ({reason}); return plain data instead"
+            return (
+                None,
+                (
+                    f"the result came back, but cannot be rebuilt here ({reason}); return plain "
+                    "data instead"
+                ),
+            )
 
     @property
     def ended(self) -> str:
@@ -183,14 +248,19 @@ class Process:
     @property
     def error(self) -> str | None:
         if self.ended == "lost contact":
-            return "the process could not report: the function closed every file descriptor, or wrote to them all"
+            return (
+                "the process could not report: the function closed every file descriptor, or wrote "
+                "to them all"
+            )
         return self.mail.message.get("error")
 
-    # --- its end ---------------------------------------------------------------------------------------------
+    # --- its end ----------------------------------------------------------------------------------
     def _note_descendants(self) -> None:
         if self.sock is None and self.alive():  # else its number may be another process's by now
             with suppress(psutil.NoSuchProcess):
-                self.started += psutil.Process((self.process or self.mail).pid).children(recursive=True)
+                self.started += psutil.Process((self.process or self.mail).pid).children(
+                    recursive=True
+                )
 
     def _end(self) -> None:
         try:
@@ -218,7 +288,9 @@ class Process:
         self.process.kill()
         self.process.wait()
         if POSIX:
-            with suppress(ProcessLookupError, PermissionError):  # what outlived its parent before we looked
+            with suppress(
+                ProcessLookupError, PermissionError
+            ):  # what outlived its parent before we looked
                 os.killpg(self.process.pid, signal.SIGKILL)
         psutil.wait_procs(self.started, timeout=GRACE_S)
 
@@ -232,9 +304,11 @@ class Process:
 
 
 class Mail(threading.Thread):
-    """Reads what the child sends, while the caller samples. Whatever comes is limited in size, and never run.
+    """Reads what the child sends, while the caller samples. Whatever comes is limited in size, and
+    never run.
 
-    pid  of the process that said ready, from the kernel where it tells; None if none did"""
+    pid  of the process that said ready, from the kernel where it tells; None if none did
+    """
 
     def __init__(self, replies: "socket.socket | BinaryIO", largest: int):
         super().__init__(daemon=True)
@@ -242,14 +316,21 @@ class Mail(threading.Thread):
         self.stream = replies.makefile("rb") if isinstance(replies, socket.socket) else replies
         self.pid: int | None = None
         self.value, self.message = b"", {}
-        self.greeting, self.done, self.report = threading.Event(), threading.Event(), threading.Event()
+        self.greeting, self.done, self.report = (
+            threading.Event(),
+            threading.Event(),
+            threading.Event(),
+        )
         self.start()
 
     def run(self) -> None:
         try:
             sender, control = None, []
-            if LINUX:  # waits for the next byte, and asks for its sender's process number, as seen from here
-                control = self.replies.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK)[1]
+            # waits for the next byte, and asks for its sender's process number, as seen from here
+            if LINUX:
+                control = self.replies.recvmsg(
+                    1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK
+                )[1]
             for _, kind, data in control:
                 if kind == socket.SCM_CREDENTIALS:
                     sender = CREDENTIALS.unpack(data)[0]
@@ -268,7 +349,9 @@ class Mail(threading.Thread):
 
 
 def reply_channel(at_end: ExitStack, childs_ends: ExitStack) -> tuple[socket.socket | None, int]:
-    """Our end to read the child's replies from, and the child's end. A socket tells who sent: unix(7)."""
+    """Our end to read the child's replies from, and the child's end. A socket tells who sent:
+    unix(7).
+    """
     if not POSIX:
         return None, PIPE
     sock, childs_end = socket.socketpair()
@@ -286,7 +369,9 @@ def _checked(report: Any) -> dict:
     fields = {name: report[name] for name, kind in REPORT.items() if type(report.get(name)) is kind}
     fields |= {name: shortened(text) for name, text in fields.items() if type(text) is str}
     counters = fields.get("counters", {})
-    fields["counters"] = {n: c for n, c in counters.items() if type(c) in (int, float) and isfinite(c)}
+    fields["counters"] = {
+        n: c for n, c in counters.items() if type(c) in (int, float) and isfinite(c)
+    }
     fields["imports"] = [name for name in fields.get("imports", ()) if type(name) is str]
     fields["marks"] = [mark for mark in fields.get("marks", ()) if _is_mark(mark)]
     fields["codes"] = [code for code in fields.get("codes", ()) if type(code) is int]
@@ -309,8 +394,12 @@ def pickled(function: Callable, args: tuple, label: str, *more: Callable) -> byt
             Pickler(file).dump((function, args, *more))
             return file.getvalue()
     except Exception as error:
-        inside = "Open files, mappings and locks inside the function, and pass it paths and plain data"
-        raise TypeError(f"{label} cannot be carried to a fresh interpreter: {error}. {inside}") from error
+        inside = (
+            "Open files, mappings and locks inside the function, and pass it paths and plain data"
+        )
+        raise TypeError(
+            f"{label} cannot be carried to a fresh interpreter: {error}. {inside}"
+        ) from error
 
 
 def show(printed: BinaryIO) -> None:
@@ -321,12 +410,16 @@ def show(printed: BinaryIO) -> None:
     if length > most:
         printed.seek(max(most, length - most))
         left_out = printed.tell() - most
-        text += f"\n… {left_out:,} bytes left out …\n" * bool(left_out) + printed.read().decode(errors="replace")
+        text += f"\n… {left_out:,} bytes left out …\n" * bool(left_out) + printed.read().decode(
+            errors="replace"
+        )
     sys.stdout.write(text)
 
 
 def ended_by(code: int) -> str:
-    """How a process ended by itself, from `subprocess.Popen.returncode`, which is negative for a signal."""
+    """How a process ended by itself, from `subprocess.Popen.returncode`, which is negative for a
+    signal.
+    """
     if code >= 0:
         return f"exited {code}"
     try:

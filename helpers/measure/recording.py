@@ -1,6 +1,8 @@
 """Recording: what one run of a function cost. Comparison: several methods, one Recording each.
 
-`show` draws them, an exercise checks them, a claim asserts them, and `data/recorded/` keeps them as JSON."""
+`show` draws them, an exercise checks them, a claim asserts them, and `data/recorded/` keeps them as
+JSON.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -18,20 +20,26 @@ FORMAT, VERSION = "zero-copy recording", 1
 
 @dataclass(frozen=True)
 class Peak:
-    """Highest growth over the state before the call, bytes; None where this machine has no such meter.
+    """Highest growth over the state before the call, bytes; None where this machine has no such
+    meter.
 
-    A kind's peak is its highest sample: a shorter one can be missed. `resident` isn't, where the kernel keeps its peak.
+    A kind's peak is its highest sample: a shorter one can be missed. `resident` isn't, where the
+    kernel keeps its peak.
     """
 
     anonymous: int | None = None
     file: int | None = None
     shared: int | None = None
-    resident: int | None = None  # all three together, at one moment; the kernel's high-water mark where it keeps that
+    resident: int | None = (
+        None  # all three together, at one moment; the kernel's high-water mark where it keeps that
+    )
 
 
 @dataclass(frozen=True)
 class Faults:
-    """Page faults, getrusage(2): a minor fault found the page in memory, a major fault waited for the device."""
+    """Page faults, getrusage(2): a minor fault found the page in memory, a major fault waited for
+    the device.
+    """
 
     minor: int | None = None
     major: int | None = None
@@ -39,7 +47,9 @@ class Faults:
 
 @dataclass(frozen=True)
 class Switches:
-    """Context switches, getrusage(2): voluntary (the process waited) and involuntary (its turn was over)."""
+    """Context switches, getrusage(2): voluntary (the process waited) and involuntary (its turn was
+    over).
+    """
 
     voluntary: int | None = None
     involuntary: int | None = None
@@ -47,8 +57,10 @@ class Switches:
 
 @dataclass(frozen=True)
 class IO:
-    """proc_pid_io(5). Calls and bytes of the read and write families (sendfile and copy_file_range count in both), and
-    the bytes that really reached the device. Bytes moved through a mapping appear in none of the calls."""
+    """proc_pid_io(5). Calls and bytes of the read and write families (sendfile and copy_file_range
+    count in both), and the bytes that really reached the device. Bytes moved through a mapping
+    appear in none of the calls.
+    """
 
     read_calls: int | None = None
     write_calls: int | None = None
@@ -59,7 +71,9 @@ class IO:
 
 
 class Mark(NamedTuple):
-    """A moment that the function marked, in seconds since the call began, and its own growth until then, in bytes."""
+    """A moment that the function marked, in seconds since the call began, and its own growth until
+    then, in bytes.
+    """
 
     name: str
     time: float
@@ -99,30 +113,37 @@ METERS: dict[str, Meter] = {
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A run of a function in a fresh process. Memory is growth over the process's state just before the call. None:
-    not measured.
+    """A run of a function in a fresh process. Memory is growth over the process's state just before
+    the call. None: not measured.
 
     times         (n,) float64, seconds since the call began
-    anonymous     (n,) int64, bytes: its own pages, which only swap could take, and those of processes that it started
+    anonymous     (n,) int64, bytes: its own pages, which only swap could take, and those of
+      processes that it started
     file          (n,) int64, bytes: pages of files, lent by the page cache
     shared        (n,) int64, bytes: shared memory, its own and that of processes that it started
     resident      (n,) int64, bytes: all resident pages, of every kind
     high_water    bytes: the kernel's own high-water mark of resident, which misses no peak
-    imported      bytes: what resident memory grew by while the function imported modules: code, mostly
+    imported      bytes: what resident memory grew by while the function imported modules: code,
+      mostly
     imports       the modules that took a tenth of that or more, the largest first
-    marks         what `mark` marked, in the order of time; of more than 1,000 some, and the highest of each name
+    marks         what `mark` marked, in the order of time; of more than 1,000 some, and the highest
+      of each name
     marked        how many marks there were
-    stack         text: the Python stacks that allocated what was there at the peak and at the end of a separate run,
+    stack         text: the Python stacks that allocated what was there at the peak and at the end
+      of a separate run,
                   however that ended (`stack=True`)
     virtual_peak  bytes: address space, resident or not; the highest sample
     heap_peak     bytes: tracemalloc's peak in a second, separate run (`heap=True`)
     heap_left     bytes: what was left on the heap when that ended, what it returned included
     wall, user, system   seconds
     value      what the function returned
-    ended      "returned", "raised", "timed out", "memory limit", "printed too much", a signal's name ("SIGBUS"),
+    ended      "returned", "raised", "timed out", "memory limit", "printed too much", a signal's
+      name ("SIGBUS"),
                "interrupted", "exited 3", or "lost contact" if it could no longer report
-    error      None, or text: the exception with its traceback, or why the value could not be sent back
-    unseen     None, or text: why there may have been memory that the sampler didn't see"""
+    error      None, or text: the exception with its traceback, or why the value could not be sent
+      back
+    unseen     None, or text: why there may have been memory that the sampler didn't see
+    """
 
     name: str
     times: np.ndarray
@@ -153,16 +174,18 @@ class Recording:
 
     @property
     def left(self) -> dict[str, int]:
-        """Growth of each kind that stayed when the call ended, bytes, what it returned included. {} if it was stopped
-        or died, or if the kinds aren't known."""
+        """Growth of each kind that stayed when the call ended, bytes, what it returned included. {}
+        if it was stopped or died, or if the kinds aren't known.
+        """
         if self.ended not in ("returned", "raised") or self.anonymous is None:
             return {}
         return {kind: int(getattr(self, kind)[-1]) for kind in ("anonymous", "file", "shared")}
 
     @property
     def missed(self) -> int:
-        """Bytes by which the kernel's high-water mark is above the highest sample; 0 if that's at most a tenth, or
-        1 MiB: then the sampler has seen the peak."""
+        """Bytes by which the kernel's high-water mark is above the highest sample; 0 if that's at
+        most a tenth, or 1 MiB: then the sampler has seen the peak.
+        """
         seen = _highest(self.resident)
         above = (self.high_water or 0) - seen
         return above if above > max(seen / 10, MiB) else 0
@@ -171,24 +194,41 @@ class Recording:
     def peak(self) -> Peak:
         def highest(kind: str) -> int | None:  # a mark may fall on a peak between two samples
             marked = [getattr(mark, kind) or 0 for mark in self.marks]
-            return None if (seen := _highest(getattr(self, kind))) is None else max(seen, *marked, 0)
+            return (
+                None if (seen := _highest(getattr(self, kind))) is None else max(seen, *marked, 0)
+            )
 
         kinds = {kind: highest(kind) for kind in ("anonymous", "file", "shared")}
         return Peak(**kinds, resident=max(_highest(self.resident), self.high_water or 0))
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The meters that gave nothing. The heap is measured only on request, so it's never listed."""
-        return tuple(name for name, meter in METERS.items() if name != "heap" and meter.read(self) is None)
+        """The meters that gave nothing. The heap is measured only on request, so it's never
+        listed.
+        """
+        return tuple(
+            name for name, meter in METERS.items() if name != "heap" and meter.read(self) is None
+        )
 
     def meter(self, name: str) -> float | None:
-        """A figure by its name in METERS: `recording.meter("minor faults")`; None if not measured."""
+        """A figure by its name in METERS: `recording.meter("minor faults")`; None if not
+        measured.
+        """
         return meter_named(name).read(self)
 
     def __repr__(self) -> str:
-        kinds = {"anonymous": self.peak.anonymous, "file-backed": self.peak.file, "shared": self.peak.shared}
-        known = [f"{in_words(peak, 'bytes')} {kind}" for kind, peak in kinds.items() if peak is not None]
-        peaks = " · ".join(known) or f"{in_words(self.peak.resident, 'bytes')} resident (kinds not measured here)"
+        kinds = {
+            "anonymous": self.peak.anonymous,
+            "file-backed": self.peak.file,
+            "shared": self.peak.shared,
+        }
+        known = [
+            f"{in_words(peak, 'bytes')} {kind}" for kind, peak in kinds.items() if peak is not None
+        ]
+        peaks = (
+            " · ".join(known)
+            or f"{in_words(self.peak.resident, 'bytes')} resident (kinds not measured here)"
+        )
         took = f" · {in_words(self.wall, 'seconds')}" if self.wall is not None else ""
         return f"<{self.name}: {self.ending}, peak {peaks}{took}>"
 
@@ -197,9 +237,13 @@ class Recording:
         return ending(self.ended, self.error)
 
     def _repr_html_(self) -> str:
-        shown = [meter for name, meter in METERS.items() if name != "heap" or self.heap_peak is not None]
+        shown = [
+            meter for name, meter in METERS.items() if name != "heap" or self.heap_peak is not None
+        ]
         rows = [(meter.title, in_words(meter.read(self), meter.unit)) for meter in shown]
-        return html_table(f"{self.name}: {self.ending}. Growth during the call.", ("meter", "measured"), rows)
+        return html_table(
+            f"{self.name}: {self.ending}. Growth during the call.", ("meter", "measured"), rows
+        )
 
     def to_json(self) -> dict:
         """Plain data. A value that JSON can't hold becomes its repr."""
@@ -214,7 +258,12 @@ class Recording:
             for name in ("times", "resident", "anonymous", "file", "shared"):
                 kind = np.float64 if name == "times" else np.int64
                 fields[name] = None if fields[name] is None else np.array(fields[name], kind)
-            for name, kind in (("faults", Faults), ("switches", Switches), ("io", IO), ("machine", Machine)):
+            for name, kind in (
+                ("faults", Faults),
+                ("switches", Switches),
+                ("io", IO),
+                ("machine", Machine),
+            ):
                 fields[name] = kind(**fields[name])
             fields["imports"] = tuple(fields.get("imports", ()))
             fields["marks"] = tuple(Mark(*mark) for mark in fields.get("marks", ()))
@@ -224,30 +273,45 @@ class Recording:
 class Comparison(Tabled, dict[str, Recording]):
     """Methods by name, in the order given: `comparison["mmap"].peak.file`.
 
-    With `repeat` above 1, each method's Recording is its fastest run that returned (a disturbance makes a run slower,
-    never faster), and `runs` holds them all."""
+    With `repeat` above 1, each method's Recording is its fastest run that returned (a disturbance
+    makes a run slower, never faster), and `runs` holds them all.
+    """
 
     title = "Growth during the call, one fresh process per method"
 
     def __init__(self, runs: Mapping[str, Iterable[Recording]]):
         self.runs = {name: tuple(its) for name, its in runs.items()}
-        super().__init__({n: min(its, key=lambda r: (r.ended != "returned", r.wall)) for n, its in self.runs.items()})
+        super().__init__(
+            {
+                n: min(its, key=lambda r: (r.ended != "returned", r.wall))
+                for n, its in self.runs.items()
+            }
+        )
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Meters that gave nothing for any method: what this machine can't measure."""
-        return tuple(name for name in METERS if self and all(name in r.missing for r in self.values()))
+        return tuple(
+            name for name in METERS if self and all(name in r.missing for r in self.values())
+        )
 
     @property
     def machine(self) -> Machine:
         return next(iter(self.values())).machine
 
     def table(self, *meters: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and rows, as text: a row per method, a column per meter (without names: every meter measured)."""
-        names = meters or tuple(m for m in METERS if any(r.meter(m) is not None for r in self.values()))
+        """Header and rows, as text: a row per method, a column per meter (without names: every
+        meter measured).
+        """
+        names = meters or tuple(
+            m for m in METERS if any(r.meter(m) is not None for r in self.values())
+        )
         chosen = [meter_named(name) for name in names]
         rows = [
-            (name if r.ended == "returned" else f"{name} ({r.ended})", *(in_words(m.read(r), m.unit) for m in chosen))
+            (
+                name if r.ended == "returned" else f"{name} ({r.ended})",
+                *(in_words(m.read(r), m.unit) for m in chosen),
+            )
             for name, r in self.items()
         ]
         return ("method", *(m.title for m in chosen)), rows
@@ -258,8 +322,15 @@ class Comparison(Tabled, dict[str, Recording]):
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Comparison":
-        if not (plain and isinstance(plain, Mapping) and all(isinstance(its, list) and its for its in plain.values())):
-            raise ValueError(f"not a comparison, which is an object of lists of recordings by name: {plain!r:.80}")
+        if not (
+            plain
+            and isinstance(plain, Mapping)
+            and all(isinstance(its, list) and its for its in plain.values())
+        ):
+            raise ValueError(
+                "not a comparison, which is an object of lists of recordings by name: "
+                f"{plain!r:.80}"
+            )
         return cls({name: [Recording.from_json(r) for r in its] for name, its in plain.items()})
 
 

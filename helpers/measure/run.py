@@ -1,7 +1,9 @@
-"""`measure`: run a function in a fresh interpreter and sample it from outside. `compare`: do that for several in turn.
+"""`measure`: run a function in a fresh interpreter and sample it from outside. `compare`: do that
+for several in turn.
 
-A fresh interpreter, because the notebook's own process is full of other things and a fork would share and dirty its
-pages. From outside, because a sampler inside would be measured too. The caller has nothing else to do, so it samples.
+A fresh interpreter, because the notebook's own process is full of other things and a fork would
+share and dirty its pages. From outside, because a sampler inside would be measured too. The caller
+has nothing else to do, so it samples.
 """
 
 import ast
@@ -39,37 +41,50 @@ KINDS = ("anonymous", "file", "shared", "resident")
 def measure(function: Callable, *args: Any, name: str | None = None, **options: Any) -> Recording:
     """Calls `function(*args)` in a fresh interpreter and returns its Recording.
 
-    A function defined in a notebook travels by value, a function of an imported module by name. Open files and
-    mappings can't travel: pass paths, and open them inside. Imports made inside the function count; imports at the top
-    of the notebook don't.
+    A function defined in a notebook travels by value, a function of an imported module by name.
+    Open files and mappings can't travel: pass paths, and open them inside. Imports made inside the
+    function count; imports at the top of the notebook don't.
 
-    What the function returns comes back as plain data, up to 16 MiB: None, bool, int, float, complex, str, bytes, list,
-    tuple, dict, numpy's scalars and arrays without objects. For anything else, `value` is None and `error` says why. If
-    it returns a coroutine, that runs, and its result comes back.
+    What the function returns comes back as plain data, up to 16 MiB: None, bool, int, float,
+    complex, str, bytes, list, tuple, dict, numpy's scalars and arrays without objects. For anything
+    else, `value` is None and `error` says why. If it returns a coroutine, that runs, and its result
+    comes back.
 
-    On Linux, anonymous and shared memory of processes that the function starts count too, each page once, and the I/O
-    of those that have ended; file-backed memory, faults and times are of its own process. What it started ends with it.
-    If some memory may have been missed, `unseen` says why.
+    On Linux, anonymous and shared memory of processes that the function starts count too, each page
+    once, and the I/O of those that have ended; file-backed memory, faults and times are of its own
+    process. What it started ends with it. If some memory may have been missed, `unseen` says why.
 
-    heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None if that run failed)
-    stack         run it twice more (if it was killed, once), under memray where that is installed, else tracemalloc:
-                  `stack` tells which Python stacks allocated what was there at the peak, and when it ended, however
+    heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None
+      if that run failed)
+    stack         run it twice more (if it was killed, once), under memray where that is installed,
+      else tracemalloc:
+                  `stack` tells which Python stacks allocated what was there at the peak, and when
+                    it ended, however
     interval      seconds between samples, 0.001 if not given
     timeout       seconds until the result is here, 60 if not given; then `ended` is "timed out"
-    memory_limit  bytes or "8 MiB": when anonymous and shared memory have grown by more, the process is killed, and
+    memory_limit  bytes or "8 MiB": when anonymous and shared memory have grown by more, the process
+      is killed, and
                   `ended` is "memory limit". (A limit on address space would forbid mappings.)
-    objects       the result comes back as a pickle, which can run anything here: only for code of your own
-    modules       names of modules to import there first, so that they don't count; a module that isn't there is skipped
-    warm          call it once before, in the same process, unmeasured; what that returns is let go of
-    calls         "module:function", "module:Class.method", or "function" of the notebook: marks where their calls begin
+    objects       the result comes back as a pickle, which can run anything here: only for code of
+      your own
+    modules       names of modules to import there first, so that they don't count; a module that
+      isn't there is skipped
+    warm          call it once before, in the same process, unmeasured; what that returns is let go
+      of
+    calls         "module:function", "module:Class.method", or "function" of the notebook: marks
+      where their calls begin
                   and end, as `mark` does
-    inspect       called here, with the process's number, after the function has ended and before its result is sent:
-                  to see what it still holds, or to change a file under it, in a thread; the limits hold meanwhile
+    inspect       called here, with the process's number, after the function has ended and before
+      its result is sent:
+                  to see what it still holds, or to change a file under it, in a thread; the limits
+                    hold meanwhile
 
-    An exception, a signal or a limit ends the run, not the lesson: see `Recording.ended`. What the function prints
-    appears when it has ended; past 64 MiB it is stopped. TypeError if the function or its arguments can't be pickled;
-    ValueError if this machine can't keep the interval. Interrupting the call kills the process, and the
-    KeyboardInterrupt has what was measured until then: `run`."""
+    An exception, a signal or a limit ends the run, not the lesson: see `Recording.ended`. What the
+    function prints appears when it has ended; past 64 MiB it is stopped. TypeError if the function
+    or its arguments can't be pickled; ValueError if this machine can't keep the interval.
+    Interrupting the call kills the process, and the KeyboardInterrupt has what was measured until
+    then: `run`.
+    """
     return measured(function, args, _chosen(options, "measure", "name"), name)
 
 
@@ -79,7 +94,9 @@ class Options:
 
     printed  the descriptor to which what the function prints goes at once
     command  starts the interpreter: must become it (exec), or end with its status, as a shell does
-    stop     called here at every sample: None to go on, or why to stop the process, which is then how it `ended`"""
+    stop     called here at every sample: None to go on, or why to stop the process, which is then
+      how it `ended`
+    """
 
     heap: bool = False
     stack: bool = False
@@ -99,7 +116,10 @@ class Options:
         if not self.timeout > 0:
             raise ValueError(f"timeout is in seconds, more than 0, not {self.timeout!r}")
         if isinstance(self.modules, str):
-            raise TypeError(f"modules is a list or tuple of names, not {self.modules!r}; write [{self.modules!r}]")
+            raise TypeError(
+                f"modules is a list or tuple of names, not {self.modules!r}; write "
+                f"[{self.modules!r}]"
+            )
 
     @property
     def limit(self) -> int | None:
@@ -107,21 +127,38 @@ class Options:
 
 
 def _chosen(options: Mapping[str, Any], of: str, *more: str) -> Options:
-    known = *more, *(field.name for field in fields(Options) if field.name not in ("printed", "command", "stop"))
+    known = (
+        *more,
+        *(
+            field.name
+            for field in fields(Options)
+            if field.name not in ("printed", "command", "stop")
+        ),
+    )
     if unknown := ", ".join(sorted(options.keys() - known)):
         raise TypeError(f"{of} has no option {unknown}; its options: {', '.join(known)}")
     return Options(**options)
 
 
 def measured(
-    function: Callable, args: tuple, options: Options, name: str | None = None, before: Callable = lambda: None
+    function: Callable,
+    args: tuple,
+    options: Options,
+    name: str | None = None,
+    before: Callable = lambda: None,
 ) -> Recording:
     """`measure`, for internal callers. `before()` is called here before each run."""
     if not callable(function):
-        raise TypeError(f"measure takes a function, not {function!r}: write measure(f, x), not measure(f(x))")
+        raise TypeError(
+            f"measure takes a function, not {function!r}: write measure(f, x), not measure(f(x))"
+        )
     label = name or named(function)
     payload = pickled(function, args, label)
-    paths = (a for a in args if isinstance(a, str | os.PathLike) and len(str(a)) < 4096 and os.path.exists(a))
+    paths = (
+        a
+        for a in args
+        if isinstance(a, str | os.PathLike) and len(str(a)) < 4096 and os.path.exists(a)
+    )
     machine = here(next(paths, None))  # the first path tells which file system was measured
     before()
     watch = _Watch(label, payload, options)
@@ -133,7 +170,13 @@ def measured(
         before()
         watch = _Watch(label, payload, slow, heap=True)
         if watch.process.ended == run.ended:
-            run = replace(run, **{found: watch.process.mail.message.get(found) for found in ("heap_peak", "heap_left")})
+            run = replace(
+                run,
+                **{
+                    found: watch.process.mail.message.get(found)
+                    for found in ("heap_peak", "heap_left")
+                },
+            )
     if options.stack and not watch.interrupted and not options.stop():
         ends = {}
         with tempfile.TemporaryDirectory() as folder:
@@ -164,23 +207,31 @@ def compare(
     check: Callable[..., bool] | None = None,
     **options: Any,
 ) -> Comparison:
-    """Measures each function with the same arguments, one at a time: `compare({"read": f, "mmap": g}, path)`.
+    """Measures each function with the same arguments, one at a time: `compare({"read": f, "mmap":
+    g}, path)`.
 
-    Each of the `repeat` rounds goes through all functions, so a slow minute hits them all alike. A run whose peak was
-    missed, as may happen on a busy machine, is done again, twice at most. `options` are those of `measure`. With `heap`
-    or `stack`, each function is traced once.
+    Each of the `repeat` rounds goes through all functions, so a slow minute hits them all alike. A
+    run whose peak was missed, as may happen on a busy machine, is done again, twice at most.
+    `options` are those of `measure`. With `heap` or `stack`, each function is traced once.
 
-    before  `before(*args)` is called here, unmeasured, before each run, traced runs too: `drop_from_cache` makes runs
+    before  `before(*args)` is called here, unmeasured, before each run, traced runs too:
+      `drop_from_cache` makes runs
             cold, reading the file makes them warm
-    check   `check(*args)` is called here, unmeasured, after each run that returned; if it returns False, compare raises
+    check   `check(*args)` is called here, unmeasured, after each run that returned; if it returns
+      False, compare raises
             ValueError, because a wrong result isn't worth measuring
     """
     if not isinstance(functions, Mapping):
         kind = type(functions).__name__
-        raise TypeError(f'compare takes a dict from name to function, {{"read": f, "mmap": g}}, not a {kind}')
+        raise TypeError(
+            f'compare takes a dict from name to function, {{"read": f, "mmap": g}}, not a {kind}'
+        )
     chosen = _chosen(options, "compare", "repeat", "before", "check")
     if not functions or repeat < 1:
-        raise ValueError(f"compare needs at least 1 function and 1 round, not {len(functions)} and repeat={repeat!r}")
+        raise ValueError(
+            f"compare needs at least 1 function and 1 round, not {len(functions)} and "
+            f"repeat={repeat!r}"
+        )
     runs: dict[str, list[Recording]] = {name: [] for name in functions}
     prepare = partial(before, *args) if before else lambda: None
     with progress_bar(total=repeat * len(functions), unit="run") as bar:
@@ -189,7 +240,9 @@ def compare(
                 bar.set_description(name, refresh=False)
                 first = not runs[name]
                 how = replace(chosen, heap=chosen.heap and first, stack=chosen.stack and first)
-                run = _seen(partial(measured, function, args, how, name, prepare), lambda run: run.missed)
+                run = _seen(
+                    partial(measured, function, args, how, name, prepare), lambda run: run.missed
+                )
                 if not first:
                     run = replace(run, **{found: getattr(runs[name][0], found) for found in TRACED})
                 if check and run.ended == "returned" and not check(*args):
@@ -199,19 +252,27 @@ def compare(
     return Comparison(runs)
 
 
-def together(functions: Mapping[str, Callable], before: Callable[[], Any] = lambda: None, **options: Any) -> Comparison:
-    """Calls functions that need each other, such as a server and its client, at once, each in a fresh process of its
-    own. Returns when the last has ended.
+def together(
+    functions: Mapping[str, Callable], before: Callable[[], Any] = lambda: None, **options: Any
+) -> Comparison:
+    """Calls functions that need each other, such as a server and its client, at once, each in a
+    fresh process of its own. Returns when the last has ended.
 
-    together({"server": partial(receive, folder, port), "client": partial(upload, path, address)}, timeout=20)
+    together({"server": partial(receive, folder, port), "client": partial(upload, path, address)},
+    timeout=20)
 
-    If the peak of one was missed, all run again, as in `compare`; `before()` is called here each time. Options and
-    errors are those of `measure`. A function that waits for another that has failed waits for its timeout."""
+    If the peak of one was missed, all run again, as in `compare`; `before()` is called here each
+    time. Options and errors are those of `measure`. A function that waits for another that has
+    failed waits for its timeout.
+    """
 
     def once() -> dict[str, Recording]:
         before()
         with ThreadPoolExecutor(len(functions)) as pool:
-            runs = {name: pool.submit(measure, call, name=name, **options) for name, call in functions.items()}
+            runs = {
+                name: pool.submit(measure, call, name=name, **options)
+                for name, call in functions.items()
+            }
         return {name: run.result() for name, run in runs.items()}
 
     runs = _seen(once, lambda runs: any(run.missed for run in runs.values()))
@@ -227,24 +288,37 @@ def _seen(run: Callable[[], Any], missed: Callable[[Any], Any]) -> Any:
 
 
 def imports_of_ours(tree: ast.AST) -> list[str]:
-    """The modules of this package that the code imports, which aren't what is to be measured. If it imports `mark` and
-    nothing else, that's the small module that has it."""
+    """The modules of this package that the code imports, which aren't what is to be measured. If it
+    imports `mark` and nothing else, that's the small module that has it.
+    """
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            found.add(marks.__name__ if [name.name for name in node.names] == ["mark"] else node.module)
+            found.add(
+                marks.__name__ if [name.name for name in node.names] == ["mark"] else node.module
+            )
     return sorted(name for name in found if name.partition(".")[0] == __name__.partition(".")[0])
 
 
 class _Watch:
-    """Calls the function in a fresh process, and watches it from beginning to end: `base` before the call, `samples`
-    until the function had returned, `last` while its result was still there, and `later` ones.
+    """Calls the function in a fresh process, and watches it from beginning to end: `base` before
+    the call, `samples` until the function had returned, `last` while its result was still there,
+    and `later` ones.
 
-    heap, stack  trace it: the heap by tracemalloc, and stacks, which files in a folder will tell (see inside.Stacks)"""
+    heap, stack  trace it: the heap by tracemalloc, and stacks, which files in a folder will tell
+      (see inside.Stacks)
+    """
 
-    def __init__(self, label: str, payload: bytes, options: Options, heap: bool = False, stack: tuple | None = None):
+    def __init__(
+        self,
+        label: str,
+        payload: bytes,
+        options: Options,
+        heap: bool = False,
+        stack: tuple | None = None,
+    ):
         self.process = process = Process(label, LARGEST_RESULT, options.objects, options.stop)
         self.options, self.last, self.interrupted = options, None, None
         traced = heap or stack
@@ -253,17 +327,31 @@ class _Watch:
         with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
             if options.printed is None and not traced:  # a traced run prints the same again
                 at_end.callback(show, printed)
-            process.start(printed if options.printed is None or traced else options.printed, at_end, options.command)
-            how = {"modules": tuple(options.modules), "calls": tuple(options.calls), "warm": options.warm}
+            process.start(
+                printed if options.printed is None or traced else options.printed,
+                at_end,
+                options.command,
+            )
+            how = {
+                "modules": tuple(options.modules),
+                "calls": tuple(options.calls),
+                "warm": options.warm,
+            }
             process.send(payload, **how, heap=heap, stack=stack)
             process.greet(label, options.timeout if options.warm else 0)
-            self.memory = sampler.choose()(process.mail.pid, process.process.pid if process.sock else None)
+            self.memory = sampler.choose()(
+                process.mail.pid, process.process.pid if process.sock else None
+            )
             at_end.callback(self.memory.close)
             self._before_the_call()
             try:
                 self._through_the_call()
             except KeyboardInterrupt as stop:
-                self.interrupted, process.stopped, self.saw_end = stop, "interrupted", time.perf_counter()
+                self.interrupted, process.stopped, self.saw_end = (
+                    stop,
+                    "interrupted",
+                    time.perf_counter(),
+                )
 
     def _before_the_call(self) -> None:
         options = self.options
@@ -271,7 +359,10 @@ class _Watch:
         while options.interval < (least := 4 * sampler.cost(self.memory)):
             if (pause := next(pauses, None)) is None:
                 least = f"{max(0.001, 2 * least):.3g} or more"
-                raise ValueError(f"interval={options.interval!r} s is below what this machine can do; use {least}")
+                raise ValueError(
+                    f"interval={options.interval!r} s is below what this machine can do; use "
+                    f"{least}"
+                )
             time.sleep(pause)
         self.base = self.memory.read(thorough=True)
         if self.base is None:
@@ -294,7 +385,8 @@ class _Watch:
                     self._sample(lambda seconds: wait([looked], seconds).done, self.later)
                     if not process.stopped:
                         looked.result()
-                except OSError:  # as /proc answers about a process that ends meanwhile: then its end is the result
+                # as /proc answers about a process that ends meanwhile: then its end is the result
+                except OSError:
                     process.leave()
                     if process.alive():
                         raise
@@ -309,8 +401,12 @@ class _Watch:
             elif not process.stopped:
                 process.leave()
 
-    def _sample(self, over: Callable[[float], bool], into: list[tuple[float, Sample]], allowance: int = 0) -> None:
-        """Samples until `over`, which does the waiting, says so; or the process has ended; or it is stopped."""
+    def _sample(
+        self, over: Callable[[float], bool], into: list[tuple[float, Sample]], allowance: int = 0
+    ) -> None:
+        """Samples until `over`, which does the waiting, says so; or the process has ended; or it is
+        stopped.
+        """
         process, limit, due = self.process, self.options.limit, time.perf_counter()
         while not process.stopped:
             now = time.perf_counter()
@@ -329,7 +425,9 @@ class _Watch:
                 process.stopped = process.stopped or "timed out"
             elif reason := process.reason_to_stop():
                 process.stopped = reason
-            elif not process.stopped and over(max(0, min(due, self.end, now + LONGEST_WAIT_S) - time.perf_counter())):
+            elif not process.stopped and over(
+                max(0, min(due, self.end, now + LONGEST_WAIT_S) - time.perf_counter())
+            ):
                 break
 
     def _has_ended(self, seconds: float) -> bool:
@@ -337,14 +435,18 @@ class _Watch:
         return not self.process.alive()
 
     def _own(self, sample: Sample) -> int:
-        """Growth that only swap could take: anonymous and shared, or all of resident where kinds are unknown."""
+        """Growth that only swap could take: anonymous and shared, or all of resident where kinds
+        are unknown.
+        """
         if sample.anonymous is None:
             return sample.resident - self.base.resident
         return sample.anonymous + sample.shared - self.base.anonymous - self.base.shared
 
     def recording(self, machine: Machine) -> Recording:
-        """What counts is what this process saw. The child's clock may only make that more exact. Growth after the
-        function has returned counts only where it is more than sending the result takes."""
+        """What counts is what this process saw. The child's clock may only make that more exact.
+        Growth after the function has returned counts only where it is more than sending the result
+        takes.
+        """
         message, base = self.process.mail.message, self.base
         began = min(max(message.get("began", 0), self.began), self.saw_end)
         finished = min(max(message.get("finished", self.saw_end), began), self.saw_end)
@@ -355,7 +457,10 @@ class _Watch:
             samples.append((finished, self.last))
         samples = samples or [(began, base)]
         kinds = [kind for kind in KINDS if getattr(base, kind) is not None]
-        growth = {k: np.array([getattr(s, k) - getattr(base, k) for _, s in samples], np.int64) for k in kinds}
+        growth = {
+            k: np.array([getattr(s, k) - getattr(base, k) for _, s in samples], np.int64)
+            for k in kinds
+        }
         virtual = [s.virtual - base.virtual for _, s in samples if s.virtual is not None]
         count = message.get("counters", {}).get
         value, refused = self.process.value

@@ -18,11 +18,15 @@ from . import maps
 
 SLOWEST_S = 0.1  # of processor time, for a look at all processes
 MOST_SOCKETS = 16  # what waits in a socket is no process's memory, and may be some MiB
-KCMP = {"x86_64": 312, "aarch64": 272}.get(platform.machine(), -1)  # -1: no system call has that number
+KCMP = {"x86_64": 312, "aarch64": 272}.get(
+    platform.machine(), -1
+)  # -1: no system call has that number
 
 
 class Sample(NamedTuple):
-    """Resident bytes by kind, and the size of the address space; None where the back-end can't tell."""
+    """Resident bytes by kind, and the size of the address space; None where the back-end can't
+    tell.
+    """
 
     anonymous: int | None
     file: int | None
@@ -32,18 +36,21 @@ class Sample(NamedTuple):
 
 
 class ProcStatus:
-    """/proc/<pid>/status, kept open: VmSize, RssAnon, RssFile, RssShmem, proc_pid_status(5). About 20 µs a sample.
+    """/proc/<pid>/status, kept open: VmSize, RssAnon, RssFile, RssShmem, proc_pid_status(5). About
+    20 µs a sample.
 
-    Anonymous and shared memory of the processes that it started count too, each page once: Pss_Anon and Pss_Shmem of
-    /proc/<pid>/smaps_rollup, Linux 5.4, some 300 µs for each process. It counts every descendant of `above`, except the
-    sandbox's own processes between `above` and the measured one, and looks for new ones when a process appears anywhere
-    on this machine, proc_loadavg(5).
+    Anonymous and shared memory of the processes that it started count too, each page once: Pss_Anon
+    and Pss_Shmem of /proc/<pid>/smaps_rollup, Linux 5.4, some 300 µs for each process. It counts
+    every descendant of `above`, except the sandbox's own processes between `above` and the measured
+    one, and looks for new ones when a process appears anywhere on this machine, proc_loadavg(5).
 
-    Every 10 ms, or rarely every 100 ms, it looks for memory that shows in no page table, as after madvise(2): in
-    memfds, and in shared mappings without a file on a disk. These count with or without pages, but by no more than the
-    machine's shared memory has grown: Shmem, proc_meminfo(5).
+    Every 10 ms, or rarely every 100 ms, it looks for memory that shows in no page table, as after
+    madvise(2): in memfds, and in shared mappings without a file on a disk. These count with or
+    without pages, but by no more than the machine's shared memory has grown: Shmem,
+    proc_meminfo(5).
 
-    unseen  why it may have missed some memory; None if it saw all"""
+    unseen  why it may have missed some memory; None if it saw all
+    """
 
     unseen = None
 
@@ -54,15 +61,25 @@ class ProcStatus:
             self._between = parents[: parents.index(above)] if above in parents else []
         self._file = os.open(f"/proc/{pid}/status", os.O_RDONLY)
         self._newest = os.open("/proc/loadavg", os.O_RDONLY) if above else None
-        self._last, self._others, self._elsewhere, self._look_again, self._least = b"", (), 0, 0.0, sys.maxsize
+        self._last, self._others, self._elsewhere, self._look_again, self._least = (
+            b"",
+            (),
+            0,
+            0.0,
+            sys.maxsize,
+        )
 
     def read(self, thorough: bool = False) -> Sample | None:
-        """None when the process has ended. `thorough`: also look for new processes, and memory elsewhere."""
+        """None when the process has ended. `thorough`: also look for new processes, and memory
+        elsewhere.
+        """
         try:
             text = os.pread(self._file, 8192, 0)
         except ProcessLookupError:
             text = b""
-        at = text.find(b"\nRssAnon:")  # a thread that has ended keeps its status, without the memory lines
+        at = text.find(
+            b"\nRssAnon:"
+        )  # a thread that has ended keeps its status, without the memory lines
         if at < 0:
             with suppress(OSError):  # the process has ended
                 other = os.open(f"/proc/{_living(self._pid)}/status", os.O_RDONLY)
@@ -85,7 +102,10 @@ class ProcStatus:
                 self._look_again = now + min(max(0.01, 20 * (time.perf_counter() - now)), SLOWEST_S)
             shared = max(shared, self._elsewhere)
             if time.thread_time() - began > SLOWEST_S:
-                self.unseen = "it had so many processes and mappings that the measurement could look only rarely"
+                self.unseen = (
+                    "it had so many processes and mappings that the measurement could look only "
+                    "rarely"
+                )
         return Sample(anonymous, file, shared, anonymous + file + shared, int(virtual) * 1024)
 
     def _look_for_others(self, again: bool = False) -> bool:
@@ -94,7 +114,10 @@ class ProcStatus:
         if newest == self._last and not again:
             return False
         left_out, before = (self._pid, *self._between), self._others
-        self._last, self._others = newest, tuple(pid for pid in below(self._above) if pid not in left_out)
+        self._last, self._others = (
+            newest,
+            tuple(pid for pid in below(self._above) if pid not in left_out),
+        )
         return self._others != before
 
     def _living(self) -> list[int]:
@@ -102,14 +125,17 @@ class ProcStatus:
         return [living for pid in (self._pid, *self._others) if (living := _living(pid))]
 
     def _all_together(self, tries: int = 5) -> tuple[int, int]:
-        """Anonymous and shared memory. If a process is forked or ends between two readings, the sum is too high: then
-        this reads them all again, and takes the lowest."""
+        """Anonymous and shared memory. If a process is forked or ends between two readings, the sum
+        is too high: then this reads them all again, and takes the lowest.
+        """
         sums = []
         for _ in range(tries):
             rollups = {pid: rollup for pid in self._living() if (rollup := _rollup(pid))}
             first, once = {}, {}
             for pid, (memory, sizes) in rollups.items():
-                if libc().syscall(KCMP, pid, first.setdefault(memory, pid), 1) > 0:  # KCMP_VM: not the same memory
+                if (
+                    libc().syscall(KCMP, pid, first.setdefault(memory, pid), 1) > 0
+                ):  # KCMP_VM: not the same memory
                     memory = pid
                 once[memory] = sizes
             sums.append([sum(sizes[kind] for sizes in once.values()) for kind in (0, 1)])
@@ -149,7 +175,9 @@ class ProcStatus:
 
 
 def below(pid: int) -> list[int]:
-    """The processes that it started, and that those started: proc_tid_children(5). [] where the kernel has no list."""
+    """The processes that it started, and that those started: proc_tid_children(5). [] where the
+    kernel has no list.
+    """
     pids = [pid]
     for parent in pids:  # which grows
         with suppress(OSError, ValueError):  # it has ended
@@ -160,19 +188,24 @@ def below(pid: int) -> list[int]:
 
 
 def _rollup(pid: int) -> tuple[object, tuple[int, int]] | None:
-    """Whose memory it is, and anonymous and shared memory, each page divided by the number of its mappings;
-    None if the kernel doesn't tell.
+    """Whose memory it is, and anonymous and shared memory, each page divided by the number of its
+    mappings; None if the kernel doesn't tell.
 
-    Between vfork(2) and exec, a process is in its parent's memory, and both report that memory as theirs alone. So the
-    addresses, in the first line, say whose it may be; kcmp(2) says whether it is. After fork(2) the addresses are the
-    same too, but the pages are shared."""
+    Between vfork(2) and exec, a process is in its parent's memory, and both report that memory as
+    theirs alone. So the addresses, in the first line, say whose it may be; kcmp(2) says whether it
+    is. After fork(2) the addresses are the same too, but the pages are shared.
+    """
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_bytes()
         anonymous, shared, mapped = _sizes(text, b"Pss_Anon:", b"Pss_Shmem:", b"\nAnonymous:")
         return text.partition(b"\n")[0] if anonymous == mapped else pid, (anonymous, shared)
-    except PermissionError:  # nobody may look into its memory, prctl(2), PR_SET_DUMPABLE; its sizes are public
+    except (
+        PermissionError
+    ):  # nobody may look into its memory, prctl(2), PR_SET_DUMPABLE; its sizes are public
         with suppress(OSError, ValueError):
-            return pid, tuple(_sizes(Path(f"/proc/{pid}/status").read_bytes(), b"RssAnon:", b"RssShmem:"))
+            return pid, tuple(
+                _sizes(Path(f"/proc/{pid}/status").read_bytes(), b"RssAnon:", b"RssShmem:")
+            )
     except (OSError, ValueError):  # it has ended
         pass
     return None
@@ -183,14 +216,18 @@ def _sizes(text: bytes, *names: bytes) -> list[int]:
 
 
 def _living(pid: int) -> int | None:
-    """A thread of this process that has memory: the first may have ended before the others, pthread_exit(3)."""
+    """A thread of this process that has memory: the first may have ended before the others,
+    pthread_exit(3).
+    """
     with suppress(OSError):
         return next(filter(_has_memory, map(int, os.listdir(f"/proc/{pid}/task"))), None)
     return None
 
 
 def _has_memory(pid: int) -> bool:
-    """proc_pid_statm(5): a process, or a thread of it, that has ended may stay for a while, but has no memory."""
+    """proc_pid_statm(5): a process, or a thread of it, that has ended may stay for a while, but has
+    no memory.
+    """
     with suppress(OSError):
         return Path(f"/proc/{pid}/statm").read_bytes()[:2] != b"0 "
     return False
@@ -206,8 +243,12 @@ def _descriptors(pid: int) -> Iterator[Path]:
 
 
 def _mapped(pid: int) -> int:
-    """Bytes of address space where a process maps shared memory, with or without pages. OSError if it has ended."""
-    return sum(region.end - region.start for region in maps.regions(pid) if region.kind == "shared memory")
+    """Bytes of address space where a process maps shared memory, with or without pages. OSError if
+    it has ended.
+    """
+    return sum(
+        region.end - region.start for region in maps.regions(pid) if region.kind == "shared memory"
+    )
 
 
 class Portable:

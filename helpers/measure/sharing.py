@@ -1,4 +1,6 @@
-"""Memory that several processes hold together: resident, proportional and unique. /proc/<pid>/smaps_rollup."""
+"""Memory that several processes hold together: resident, proportional and unique.
+/proc/<pid>/smaps_rollup.
+"""
 
 import errno
 import operator
@@ -28,11 +30,15 @@ class Shares:
     """A process's memory, in bytes; None if it ended before it could be read.
 
     rss            every resident page in full
-    pss            each page divided by the number of its mappings: these add up without counting twice
-    uss            pages that are mapped only once (Private_Clean + _Dirty); anonymous ones are freed when it ends
-    anonymous      of rss: its own pages, including those that it shares with a relative after a fork
+    pss            each page divided by the number of its mappings: these add up without counting
+      twice
+    uss            pages that are mapped only once (Private_Clean + _Dirty); anonymous ones are
+      freed when it ends
+    anonymous      of rss: its own pages, including those that it shares with a relative after a
+      fork
     file           of rss: pages of files (rss less anonymous and shared memory)
-    private_dirty  pages that nobody else maps and that were written to (a file's page: by anybody)"""
+    private_dirty  pages that nobody else maps and that were written to (a file's page: by anybody)
+    """
 
     name: str
     pid: int | None
@@ -48,7 +54,9 @@ class Shares:
 
 @dataclass(frozen=True, repr=False)
 class Sharing(Tabled):
-    """A row per process. `what`: "in use", or "growth" since the work began. `why`: why there are no rows."""
+    """A row per process. `what`: "in use", or "growth" since the work began. `why`: why there are
+    no rows.
+    """
 
     rows: tuple[Shares, ...]
     what: str = "in use"
@@ -60,7 +68,9 @@ class Sharing(Tabled):
         return ("sharing",) if self.why else ()
 
     def total(self, column: str) -> int | None:
-        """Bytes of all processes together; only `pss` counts no page twice. None if any wasn't measured."""
+        """Bytes of all processes together; only `pss` counts no page twice. None if any wasn't
+        measured.
+        """
         if column not in COLUMNS:
             raise ValueError(f"no column {column!r}; there are: {', '.join(COLUMNS)}")
         figures = [getattr(row, column) for row in self.rows]
@@ -68,7 +78,9 @@ class Sharing(Tabled):
 
     @property
     def title(self) -> str:
-        return f"Memory of several processes, {self.what}" + " since the work began" * (self.what == "growth")
+        return f"Memory of several processes, {self.what}" + " since the work began" * (
+            self.what == "growth"
+        )
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         if self.why:
@@ -79,13 +91,22 @@ class Sharing(Tabled):
             named.append((name, [getattr(row, column) for column in COLUMNS]))
         if len(named) > 1:
             named.append(("together", [self.total(column) for column in COLUMNS]))
-        rows = [(name, *(NONE if n is None else in_words(n, "bytes") for n in figures)) for name, figures in named]
+        rows = [
+            (name, *(NONE if n is None else in_words(n, "bytes") for n in figures))
+            for name, figures in named
+        ]
         return ("process", *COLUMNS.values()), rows
 
     def to_json(self) -> dict:
         """Plain data. A value that JSON can't hold becomes its repr."""
         rows = [asdict(row) | {"value": json_or_repr(row.value)} for row in self.rows]
-        return {"format": FORMAT, "version": VERSION, "what": self.what, "why": self.why, "rows": rows}
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "what": self.what,
+            "why": self.why,
+            "rows": rows,
+        }
 
     @classmethod
     def from_json(cls, plain: Mapping) -> "Sharing":
@@ -94,10 +115,12 @@ class Sharing(Tabled):
 
 
 def sharing(pids: Mapping[str, int] | Iterable[int]) -> Sharing:
-    """What each of these processes has in memory now: `sharing({"worker 1": 4711, …})`, or numbers alone.
+    """What each of these processes has in memory now: `sharing({"worker 1": 4711, …})`, or numbers
+    alone.
 
-    The kernel walks all their pages for that, so use it for single, exact readings. ProcessLookupError for a process
-    that has ended, PermissionError for another user's."""
+    The kernel walks all their pages for that, so use it for single, exact readings.
+    ProcessLookupError for a process that has ended, PermissionError for another user's.
+    """
     if reason := maps.why_not():
         return Sharing((), why=reason)
     named = pids if isinstance(pids, Mapping) else {f"process {pid}": pid for pid in pids}
@@ -107,8 +130,8 @@ def sharing(pids: Mapping[str, int] | Iterable[int]) -> Sharing:
 def _read(name: str, pid: int) -> Shares:
     with maps.translate_proc_errors(pid):
         rollup = fields(Path(f"/proc/{pid}/smaps_rollup").read_text())  # Linux 4.14
-        # The rollup has no plain figure for shared memory. `status` has, but each CPU counts for itself: read it only
-        # if there is any.
+        # The rollup has no plain figure for shared memory. `status` has, but each CPU counts for
+        # itself: read it only if there is any.
         shared = 0
         if rollup.get("Pss_Shmem", 1):
             shared = fields(Path(f"/proc/{pid}/status").read_text()).get("RssShmem", 0)

@@ -1,4 +1,6 @@
-"""What an object holds: which bytes it shows, and which files it has open. No library is imported for it."""
+"""What an object holds: which bytes it shows, and which files it has open. No library is imported
+for it.
+"""
 
 import io
 import mmap
@@ -15,7 +17,16 @@ from ..owners import is_a, own_dict
 from ..units import in_words
 
 TORCH = ("torch", "Tensor")
-ARROW = ("pyarrow", "Table", "RecordBatch", "ChunkedArray", "Array", "ListScalar", "DictionaryScalar", "Buffer")
+ARROW = (
+    "pyarrow",
+    "Table",
+    "RecordBatch",
+    "ChunkedArray",
+    "Array",
+    "ListScalar",
+    "DictionaryScalar",
+    "Buffer",
+)
 ARROW_PARTS = ("columns", "chunks", "values", "dictionary")
 FILES = (io.FileIO, io.BufferedReader, io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper)
 UNTOLD = ""  # stands for a file that a library has open, without telling which
@@ -24,7 +35,9 @@ BESIDES = ("", "-wal", "-shm", "-journal")  # the files that SQLite keeps beside
 
 def loaded(module: str, *names: str) -> tuple[type, ...]:
     """The types of these names, if the module is loaded."""
-    return tuple(kind for kind in map(own_dict(sys.modules.get(module)).get, names) if is_a(kind, type))
+    return tuple(
+        kind for kind in map(own_dict(sys.modules.get(module)).get, names) if is_a(kind, type)
+    )
 
 
 def kinds() -> tuple[type, ...]:
@@ -32,8 +45,12 @@ def kinds() -> tuple[type, ...]:
 
 
 def spans(obj: Any) -> list[tuple[int, int]]:
-    """The addresses of its bytes, from and up to: of a tensor those of its storage, of a table those of each buffer."""
-    with suppress(Exception):  # it shows none, no longer, or not in a row; what lends them can be anybody's code
+    """The addresses of its bytes, from and up to: of a tensor those of its storage, of a table
+    those of each buffer.
+    """
+    with suppress(
+        Exception
+    ):  # it shows none, no longer, or not in a row; what lends them can be anybody's code
         if is_a(obj, np.ndarray):
             return [byte_bounds(np.ndarray.view(obj, np.ndarray))]
         if is_a(obj, loaded(*ARROW)):
@@ -66,17 +83,25 @@ def _buffers(obj: Any) -> list[Any]:
     if hasattr(obj, "buffers"):
         return [buffer for buffer in obj.buffers() if buffer]
     parts = next(getattr(obj, name) for name in ARROW_PARTS if hasattr(obj, name))
-    return [buffer for part in (parts if isinstance(parts, list) else [parts]) for buffer in _buffers(part)]
+    return [
+        buffer
+        for part in (parts if isinstance(parts, list) else [parts])
+        for buffer in _buffers(part)
+    ]
 
 
-# --- the files that it has open -------------------------------------------------------------------------------
+# --- the files that it has open -------------------------------------------------------------------
 def rules() -> list[tuple[type, Callable[[Any], list[int | str]]]]:
-    """The types of such objects, in the libraries that are loaded, and what tells the files of one."""
+    """The types of such objects, in the libraries that are loaded, and what tells the files
+    of one.
+    """
     return [(kind, rule) for module, name, rule in LIBRARIES for kind in loaded(module, name)]
 
 
 def opened_by(obj: Any) -> list[int | str]:
-    """The descriptors that it has; or, if its library doesn't tell them, the paths of its files; or UNTOLD."""
+    """The descriptors that it has; or, if its library doesn't tell them, the paths of its files; or
+    UNTOLD.
+    """
     with suppress(Exception):  # closed; in use by another thread; a library that has changed
         return next(rule(obj) for kind, rule in rules() if is_a(obj, kind))
     return []
@@ -86,7 +111,9 @@ def _of_sqlite(connection: Any) -> list[str]:
     """Of all its databases. `connection.execute` would use the connection's own row factory."""
     sqlite3 = sys.modules["sqlite3"]
     try:
-        names = [name for *_, name in sqlite3.Cursor(connection).execute("PRAGMA database_list") if name]
+        names = [
+            name for *_, name in sqlite3.Cursor(connection).execute("PRAGMA database_list") if name
+        ]
     except sqlite3.ProgrammingError as error:  # closed, or another thread's
         return [UNTOLD] if "thread" in str(error) else []
     return [name + suffix for name in names for suffix in BESIDES]

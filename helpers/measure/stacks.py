@@ -1,5 +1,6 @@
-"""Which Python stacks allocated what was there at a run's peak, and at its end: from the files that `inside.Stacks`
-wrote, in words."""
+"""Which Python stacks allocated what was there at a run's peak, and at its end: from the files that
+`inside.Stacks` wrote, in words.
+"""
 
 import linecache
 import logging
@@ -15,27 +16,44 @@ from typing import Any
 from ..units import MiB, in_words
 
 HERE = os.path.dirname(__file__)
-BELOW = tuple(os.path.join(HERE, name) for name in ("child.py", "inside.py", "__main__.py"))  # the measured program
+BELOW = tuple(
+    os.path.join(HERE, name) for name in ("child.py", "inside.py", "__main__.py")
+)  # the measured program
 MOST, LEAST = 3, 1 / 5  # stacks of a moment, and the share that the second and third must have
 MOMENTS = ("at the peak", "at the end")
-FALLBACK = "tracemalloc sees what Python and numpy allocate, and may miss a short peak. memray would see all: {}."
+FALLBACK = (
+    "tracemalloc sees what Python and numpy allocate, and may miss a short peak. memray would see "
+    "all: {}."
+)
 NO_LINE = "  by no Python line: a library's own thread, or code that has changed sys.setprofile"
 MAPPED, RESIZED, ARENAS = ", mapped", ", resized there", ", for small objects"
 NOTES = {
-    MAPPED: "Mapped, touched or not: a file, which is lent, or memory for a library's own allocator.",
-    RESIZED: "Resized there: it counts for the line that resized it last. Another line may have filled it.",
-    ARENAS: "For small objects, Python takes a MiB at a time: other lines' objects may be in those of this line.",
+    MAPPED: (
+        "Mapped, touched or not: a file, which is lent, or memory for a library's own allocator."
+    ),
+    RESIZED: (
+        "Resized there: it counts for the line that resized it last. Another line may have "
+        "filled it."
+    ),
+    ARENAS: (
+        "For small objects, Python takes a MiB at a time: other lines' objects may be in those of "
+        "this line."
+    ),
 }
 
 FEW = 4  # of more blocks, memray's kind is that of the last only
 
 Line = tuple[str, int, str]  # file, line, function
-Stack = tuple[tuple[Line, ...], str]  # from the outermost line to the innermost; a key of NOTES, or ""
+Stack = tuple[
+    tuple[Line, ...], str
+]  # from the outermost line to the innermost; a key of NOTES, or ""
 
 
 def told(folder: Path, ends: Mapping[bool, str]) -> str:
-    """Of the stacks that had most at the peak or at the end: their size then, and their lines as in a traceback.
-    `ends`: how the run without small objects ended, and the one with them, if there was one."""
+    """Of the stacks that had most at the peak or at the end: their size then, and their lines as in
+    a traceback. `ends`: how the run without small objects ended, and the one with them, if there
+    was one.
+    """
     sizes: dict[str, Counter[Stack]] = {moment: Counter() for moment in MOMENTS}
     by_object = ends.get(True) in ("returned", "raised")
     tool, pieces, notes = "memray", of_memray(folder, by_object), []
@@ -43,7 +61,9 @@ def told(folder: Path, ends: Mapping[bool, str]) -> str:
         taken = marshal.loads(instead.read_bytes())
         tool, pieces, notes = "tracemalloc", of_tracemalloc(taken), [FALLBACK.format(taken["why"])]
     for moment, size, lines, how in pieces:
-        own = tuple(line for line in lines if line[0] not in BELOW and not line[0].startswith("<frozen "))
+        own = tuple(
+            line for line in lines if line[0] not in BELOW and not line[0].startswith("<frozen ")
+        )
         if not any(file.startswith(HERE) for file, _, _ in own):  # not `where` and the like
             sizes[moment][own, how] += size
     linecache.checkcache()
@@ -52,7 +72,9 @@ def told(folder: Path, ends: Mapping[bool, str]) -> str:
     counts = {moment: counted for moment, counted in sizes.items() if counted.total() > least}
     chosen = dict.fromkeys(stack for counted in counts.values() for stack in largest(counted))
     for lines, how in chosen:
-        parts = ", ".join(f"{share(counted, (lines, how))} {moment}" for moment, counted in counts.items())
+        parts = ", ".join(
+            f"{share(counted, (lines, how))} {moment}" for moment, counted in counts.items()
+        )
         frames = "".join(traceback.format_list(map(frame, lines))).rstrip() or NO_LINE
         said.append(f"  {parts}{how}:\n{frames}")
     if not chosen:
@@ -68,7 +90,9 @@ def told(folder: Path, ends: Mapping[bool, str]) -> str:
 def frame(line: Line) -> traceback.FrameSummary:
     """As in a traceback, with the file's name as one imports it: "numpy/_core/memmap.py"."""
     file, number, name = line
-    folders = [folder for folder in filter(None, sys.path) if file.startswith(os.path.join(folder, ""))]
+    folders = [
+        folder for folder in filter(None, sys.path) if file.startswith(os.path.join(folder, ""))
+    ]
     short = os.path.relpath(file, max(folders, key=len)) if folders else file
     return traceback.FrameSummary(short, number, name, line=linecache.getline(file, number))
 
@@ -79,12 +103,18 @@ def share(sizes: "Counter[Stack]", stack: Stack) -> str:
 
 def largest(sizes: "Counter[Stack]") -> list[Stack]:
     """The largest, and of the next two those that have a fifth."""
-    return [stack for n, (stack, size) in enumerate(sizes.most_common(MOST)) if not n or size > sizes.total() * LEAST]
+    return [
+        stack
+        for n, (stack, size) in enumerate(sizes.most_common(MOST))
+        if not n or size > sizes.total() * LEAST
+    ]
 
 
 def of_memray(folder: Path, by_object: bool) -> Iterator[tuple]:
-    """(moment, bytes, lines, a key of NOTES) of each stack. memray adds up what has one stack, and gives it the kind of
-    any of its blocks: so what was mapped is known from the run that left out the small ones."""
+    """(moment, bytes, lines, a key of NOTES) of each stack. memray adds up what has one stack, and
+    gives it the kind of any of its blocks: so what was mapped is known from the run that left out
+    the small ones.
+    """
     parts = list(_read(folder / "memray"))
     if not by_object:
         yield from parts
@@ -98,12 +128,19 @@ def _read(path: Path) -> Iterator[tuple]:
     try:
         import memray
 
-        memray.set_log_level(logging.CRITICAL)  # the end of the file is missing if the process was killed
+        memray.set_log_level(
+            logging.CRITICAL
+        )  # the end of the file is missing if the process was killed
         reader = memray.FileReader(path)
-        records = reader.get_high_watermark_allocation_records, reader.get_leaked_allocation_records
+        records = (
+            reader.get_high_watermark_allocation_records,
+            reader.get_leaked_allocation_records,
+        )
         for moment, found in zip(MOMENTS, records, strict=True):
             for record in found():
-                lines = tuple((file, line, name) for name, file, line in reversed(record.stack_trace()))
+                lines = tuple(
+                    (file, line, name) for name, file, line in reversed(record.stack_trace())
+                )
                 yield moment, record.size, lines, _how(record, memray.AllocatorType)
     except (ImportError, OSError):  # the process ended before it had written the beginning
         return

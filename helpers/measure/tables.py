@@ -1,4 +1,6 @@
-"""A table two ways: as accessible HTML, and as text for a terminal. Figures align right, text aligns left."""
+"""A table two ways: as accessible HTML, and as text for a terminal. Figures align right, text
+aligns left.
+"""
 
 import re
 from collections.abc import Sequence
@@ -7,11 +9,14 @@ from html import escape
 from ..units import NOT_MEASURED
 
 NONE = "–"  # there can be no such figure
-CAPTION = "width:max-content;max-width:min(34em,75vw)"  # as wide as its text asks, however narrow the table
+# as wide as its text asks, however narrow the table
+CAPTION = "width:max-content;max-width:min(34em,75vw)"
 
 
 class Tabled:
-    """Shows its `table()`, which is a header and rows of text: in a terminal, and under its `title` in a notebook."""
+    """Shows its `table()`, which is a header and rows of text: in a terminal, and under its `title`
+    in a notebook.
+    """
 
     title = ""
 
@@ -24,14 +29,21 @@ class Tabled:
 
 def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with a caption, column headers, and the first cell of each row as its header."""
-    sides = [f' style="text-align: {"right" if figures else "left"}"' for figures in _figures(header, rows)]
+    sides = [
+        f' style="text-align: {"right" if figures else "left"}"'
+        for figures in _figures(header, rows)
+    ]
     head = "".join(
-        f'<th scope="col"{side}>{escape(cell)}</th>' if cell else "<td></td>"  # an empty header isn't a header
+        f'<th scope="col"{side}>{escape(cell)}</th>'
+        if cell
+        else "<td></td>"  # an empty header isn't a header
         for cell, side in zip(header, sides, strict=True)
     )
     body = "".join(
         f'<tr><th scope="row"{sides[0]}>{_marked(first)}</th>'
-        + "".join(f"<td{side}>{_kept(cell)}</td>" for cell, side in zip(rest, sides[1:], strict=True))
+        + "".join(
+            f"<td{side}>{_kept(cell)}</td>" for cell, side in zip(rest, sides[1:], strict=True)
+        )
         + "</tr>"
         for first, *rest in rows
     )
@@ -55,7 +67,9 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     adjust = [str.rjust if figures else str.ljust for figures in _figures(header, rows)]
     return "\n".join(
-        "  ".join(to(cell, width) for to, cell, width in zip(adjust, line, widths, strict=True)).rstrip()
+        "  ".join(
+            to(cell, width) for to, cell, width in zip(adjust, line, widths, strict=True)
+        ).rstrip()
         for line in (header, *rows)
     )
 

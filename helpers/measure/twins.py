@@ -1,6 +1,8 @@
-"""The Rust counterparts of the lessons: programs of notebooks/rust, and what they printed where `make record` ran them.
+"""The Rust counterparts of the lessons: programs of notebooks/rust, and what they printed where
+`make record` ran them.
 
-twin("cow").figures["size_of"]["Cow<str>"]  # 24"""
+twin("cow").figures["size_of"]["Cow<str>"]  # 24
+"""
 
 import json
 import re
@@ -15,9 +17,11 @@ Figures = dict[str, dict[str, int | float | str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """A program, and which compiler and machine gave the answer. `date` is ISO 8601. `crates`: version by crate.
+    """A program, and which compiler and machine gave the answer. `date` is ISO 8601. `crates`:
+    version by crate.
 
-    `source` is the program's file, then the module that counts the heap, if it uses it."""
+    `source` is the program's file, then the module that counts the heap, if it uses it.
+    """
 
     name: str
     source: str
@@ -27,7 +31,9 @@ class Program:
     crates: dict[str, str] = field(default_factory=dict)
 
     def part(self, name: str) -> str:
-        """The lines from "// part: `name`" to the next such mark, or "// end". ValueError lists the parts."""
+        """The lines from "// part: `name`" to the next such mark, or "// end". ValueError lists the
+        parts.
+        """
         mark, end = r"^ *// part: (.+)\n", r"((?:(?! *// (?:part: |end$)).*\n)*)"
         parts = dict(re.findall(mark + end, self.source, re.M))
         if name not in parts:
@@ -42,17 +48,23 @@ class Program:
 
 @dataclass(frozen=True, kw_only=True)
 class Twin(Program):
-    """A Rust program, and what it printed. `figures`: section -> name -> value; addresses and 8-byte words are "0x…".
+    """A Rust program, and what it printed. `figures`: section -> name -> value; addresses and
+    8-byte words are "0x…".
 
-    `compilers`: figures by compiler version; an old compiler has only some sections. `others`: some sections by other
-    versions of a crate, as "tokio 1.43.1"."""
+    `compilers`: figures by compiler version; an old compiler has only some sections. `others`: some
+    sections by other versions of a crate, as "tokio 1.43.1".
+    """
 
     figures: Figures
     compilers: dict[str, Figures] = field(default_factory=dict)
     others: dict[str, Figures] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        rows = [(section, name, str(value)) for section, names in self.figures.items() for name, value in names.items()]
+        rows = [
+            (section, name, str(value))
+            for section, names in self.figures.items()
+            for name, value in names.items()
+        ]
         wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = (f"{a:<{wide[0]}}  {b:<{wide[1]}}  {c:>{wide[2]}}" for a, b, c in rows)
         return "\n".join((*lines, self.made))
@@ -60,7 +72,9 @@ class Twin(Program):
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal(Program):
-    """A Rust program that the compiler refuses, and what the compiler said. `codes`: the errors', as "E0515"."""
+    """A Rust program that the compiler refuses, and what the compiler said. `codes`: the errors',
+    as "E0515".
+    """
 
     codes: tuple[str, ...]
     message: str

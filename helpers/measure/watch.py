@@ -1,9 +1,11 @@
 """Between the caller and what it measures: `python -I -S watch.py <descriptor> <command> …`. Linux.
 
-It starts the command, and says on the descriptor (a socket) how the command ended. When the other end is closed, by the
-caller or by the caller's death, it kills everything that the command has started, and ends. Any process that loses its
-parent, even a session's leader or a daemon, becomes this process's child: prctl(2), PR_SET_CHILD_SUBREAPER. Without a
-PID namespace this is best effort: a process that kills watch.py first can escape."""
+It starts the command, and says on the descriptor (a socket) how the command ended. When the other
+end is closed, by the caller or by the caller's death, it kills everything that the command has
+started, and ends. Any process that loses its parent, even a session's leader or a daemon, becomes
+this process's child: prctl(2), PR_SET_CHILD_SUBREAPER. Without a PID namespace this is best effort:
+a process that kills watch.py first can escape.
+"""
 
 import _ctypes
 import _thread
@@ -16,7 +18,9 @@ PR_SET_CHILD_SUBREAPER, SIGKILL = 36, 9
 
 def main(sock: int, command: list[str]) -> None:
     os.set_inheritable(sock, False)
-    _ctypes.call_function(_ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl"), (PR_SET_CHILD_SUBREAPER, 1))
+    _ctypes.call_function(
+        _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl"), (PR_SET_CHILD_SUBREAPER, 1)
+    )
     first = os.fork()
     if not first:
         os.setsid()
@@ -46,8 +50,10 @@ def main(sock: int, command: list[str]) -> None:
 
 
 def end(sock: int, alone: _thread.LockType) -> None:
-    """When the caller is gone: kills until nobody is left. It kills a whole group at a time, which can't be outrun, and
-    doesn't pause, because a process that forks and exits at once would slip through."""
+    """When the caller is gone: kills until nobody is left. It kills a whole group at a time, which
+    can't be outrun, and doesn't pause, because a process that forks and exits at once would slip
+    through.
+    """
     try:
         while os.read(sock, 64):
             pass
@@ -68,7 +74,9 @@ def end(sock: int, alone: _thread.LockType) -> None:
 
 
 def children() -> list[int]:
-    """From proc_tid_children(5), or, on a kernel without that, from the parents that proc_pid_stat(5) names."""
+    """From proc_tid_children(5), or, on a kernel without that, from the parents that
+    proc_pid_stat(5) names.
+    """
     try:
         with open(f"/proc/self/task/{os.getpid()}/children", "rb", buffering=0) as file:
             return [int(pid) for pid in file.read(2**20).split()]

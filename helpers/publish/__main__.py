@@ -12,7 +12,9 @@ from .handouts import OWN_CODE
 
 
 def main() -> None:
-    gc.set_threshold(100_000)  # a page is a tree of many small objects, and hardly any of them is garbage
+    gc.set_threshold(
+        100_000
+    )  # a page is a tree of many small objects, and hardly any of them is garbage
     bar = tqdm(lessons(), desc="running the lessons", unit="lesson")
     try:
         pages = handouts([ran(lesson) for lesson in bar], own_code=ran(OWN_CODE), exercise=exercise)
@@ -24,7 +26,9 @@ def main() -> None:
 
 
 def ran(lesson: Path) -> Path:
-    """The executed lesson. If it fails, it runs a second time: what it measures may differ on a busy machine."""
+    """The executed lesson. If it fails, it runs a second time: what it measures may differ on a
+    busy machine.
+    """
     try:
         return executed(lesson)
     except LessonFailed as error:

@@ -1,5 +1,7 @@
-"""`python -m helpers.publish.book` makes the book: all that students read in one PDF, with contents and an outline.
-Chromium prints it twice: the numbers in the contents are known once the book has been printed."""
+"""`python -m helpers.publish.book` makes the book: all that students read in one PDF, with contents
+and an outline. Chromium prints it twice: the numbers in the contents are known once the book has
+been printed.
+"""
 
 import re
 import shutil
@@ -31,17 +33,28 @@ LIMIT = 600  # seconds to print
 AFTER_LESSONS = (*reversed(APPENDICES.values()), "casebook.html", "claims.html", "glossary.html")
 LEFT_OUT = {"index.html", "search.html"}  # the contents take their place
 ON_SCREEN = "nav, script, button, template, [hidden]"
-IDS = {"id", "aria-labelledby", "aria-describedby", "aria-controls", "headers", "for"}  # attributes that hold ids
+IDS = {
+    "id",
+    "aria-labelledby",
+    "aria-describedby",
+    "aria-controls",
+    "headers",
+    "for",
+}  # attributes that hold ids
 
 
 def chromium() -> str | None:
     """The path of the program, by one of the names that it goes by; None: it isn't installed."""
-    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    return next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """`name` is its anchor, and `sections` are the anchors and the texts of its headings; `html` is its text."""
+    """`name` is its anchor, and `sections` are the anchors and the texts of its headings; `html` is
+    its text.
+    """
 
     name: str
     title: str
@@ -50,11 +63,18 @@ class Chapter:
 
 
 def chapters(folder: Path) -> list[Chapter]:
-    """The pages in this folder, lessons first. Each id begins with its page's name, and links lead to these ids."""
+    """The pages in this folder, lessons first. Each id begins with its page's name, and links lead
+    to these ids.
+    """
     names = {path.name for path in folder.glob("*.html")} - LEFT_OUT
-    first = dict.fromkeys([*sorted(name for name in names if name[0].isdigit()), *AFTER_LESSONS, *sorted(names)])
+    first = dict.fromkeys(
+        [*sorted(name for name in names if name[0].isdigit()), *AFTER_LESSONS, *sorted(names)]
+    )
     order = [name for name in first if name in names]
-    return [_chapter(folder / name, names) for name in progress_bar(order, desc="reading the pages", unit="page")]
+    return [
+        _chapter(folder / name, names)
+        for name in progress_bar(order, desc="reading the pages", unit="page")
+    ]
 
 
 def _chapter(page: Path, names: Collection[str]) -> Chapter:
@@ -70,13 +90,17 @@ def _chapter(page: Path, names: Collection[str]) -> Chapter:
         target, mark, anchor = link["href"].partition("#")
         to = (target or page.name).removesuffix(".html") + mark.replace("#", "--") + anchor
         link["href"] = f"#{to}" if target in ("", *names) else "#contents"
-    title = f"{page.name[:2]} {main.h1.get_text()}" if page.name[0].isdigit() else main.h1.get_text()
+    title = (
+        f"{page.name[:2]} {main.h1.get_text()}" if page.name[0].isdigit() else main.h1.get_text()
+    )
     sections = tuple((heading["id"], " ".join(heading.get_text().split())) for heading in headings)
     return Chapter(page.stem, title, sections, main.decode_contents())
 
 
 def book(folder: Path, into: Path = BOOK, *, browser: str) -> int:
-    """Prints the pages in `folder` as one PDF, written whole or not at all; how many pages it has. HandoutError."""
+    """Prints the pages in `folder` as one PDF, written whole or not at all; how many pages it has.
+    HandoutError.
+    """
     made, places = chapters(folder), {}
     into.parent.mkdir(parents=True, exist_ok=True)
     for _ in progress_bar(range(2), desc="printing", unit="time"):
@@ -84,40 +108,58 @@ def book(folder: Path, into: Path = BOOK, *, browser: str) -> int:
         pdf = printed(html, into.parent, browser)
         before, (places, count) = places, read_places(pdf)
     if places != before:
-        raise HandoutError("the contents have become longer by the numbers in them; give .page in book.css more room")
+        raise HandoutError(
+            "the contents have become longer by the numbers in them; give .page in book.css more "
+            "room"
+        )
     write_whole(into, pdf)
     return count
 
 
 def printed(html: str, folder: Path, browser: str) -> bytes:
-    """This page as a PDF. Its files are in `folder` meanwhile, among them the browser's own settings: with the user's,
-    it'd hand the page to a browser that's open."""
+    """This page as a PDF. Its files are in `folder` meanwhile, among them the browser's own
+    settings: with the user's, it'd hand the page to a browser that's open.
+    """
     with temporary_folder(folder, ".printing") as room:
         page, pdf = room / "book.html", room / "book.pdf"
         page.write_text(html, encoding="utf-8")
         own = (f"--user-data-dir={room / 'settings'}", f"--print-to-pdf={pdf}", page.as_uri())
         try:
-            done = subprocess.run([browser, *OPTIONS.split(), *own], capture_output=True, text=True, timeout=LIMIT)
+            done = subprocess.run(
+                [browser, *OPTIONS.split(), *own], capture_output=True, text=True, timeout=LIMIT
+            )
         except subprocess.TimeoutExpired:
-            raise HandoutError(f"{browser} has printed for {LIMIT} seconds and isn't done") from None
+            raise HandoutError(
+                f"{browser} has printed for {LIMIT} seconds and isn't done"
+            ) from None
         if done.returncode or not pdf.exists():
             *_, said = ["nothing", *done.stderr.strip().splitlines()]
             raise HandoutError(f"{browser} printed nothing; it says: {said}")
         headings = re.findall(r"(?s)<h[1-4]\b[^>]*>(.*?)</h[1-4]>", html)
-        return outlined(pdf.read_bytes(), [unescape(re.sub("<[^>]*>", "", heading)) for heading in headings])
+        return outlined(
+            pdf.read_bytes(), [unescape(re.sub("<[^>]*>", "", heading)) for heading in headings]
+        )
 
 
 def outlined(pdf: bytes, headings: Iterable[str]) -> bytes:
-    """The PDF with each of these headings once in its outline. Chromium 156 repeats what was in a line of one that it
-    moved to the next page. Nothing else may move, so the bytes that go leave as many spaces."""
+    """The PDF with each of these headings once in its outline. Chromium 156 repeats what was in a
+    line of one that it moved to the next page. Nothing else may move, so the bytes that go leave as
+    many spaces.
+    """
     known = {"".join(heading.split()): " ".join(heading.split()) for heading in headings}
 
     def once(found: re.Match[bytes]) -> bytes:
         in_hex, plain = (part and part.decode("latin1") for part in found.groups())
         text = bytes.fromhex(in_hex).decode("utf-16-be") if in_hex else plain.replace("\\", "")
         said = "".join(text.split())
-        if said not in known and (heading := next((one for one in known if repeats(said, one)), "")):
-            kept = f"<FEFF{known[heading].encode('utf-16-be').hex()}>" if in_hex else f"({known[heading]})"
+        if said not in known and (
+            heading := next((one for one in known if repeats(said, one)), "")
+        ):
+            kept = (
+                f"<FEFF{known[heading].encode('utf-16-be').hex()}>"
+                if in_hex
+                else f"({known[heading]})"
+            )
             return f"/Title {kept}".encode("latin1").ljust(len(found[0]))
         return found[0]
 
@@ -139,7 +181,10 @@ def read_places(pdf: bytes) -> tuple[Mapping[str, int], int]:
 
     reader = PdfReader(BytesIO(pdf))
     numbers = {page.indirect_reference.idnum: number for number, page in enumerate(reader.pages, 1)}
-    found = {name.lstrip("/"): numbers[place.page.idnum] for name, place in reader.named_destinations.items()}
+    found = {
+        name.lstrip("/"): numbers[place.page.idnum]
+        for name, place in reader.named_destinations.items()
+    }
     return found, len(numbers)
 
 

@@ -1,4 +1,6 @@
-"""The casebook's page: ways from what one sees to a case, and the cases with what was recorded of them."""
+"""The casebook's page: ways from what one sees to a case, and the cases with what was recorded of
+them.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -21,7 +23,11 @@ SEEN = re.compile(r"(peak|left|ended|error)\b")  # … or in how the run ended
 
 def casebook_page(cases: Iterable[files.Case], lessons: Sequence[Lesson]) -> dict[str, Any]:
     families = {
-        family: {"ask": entry["ask"], "title": family[:1].upper() + family[1:], "anchor": re.sub(r"\W+", "-", family)}
+        family: {
+            "ask": entry["ask"],
+            "title": family[:1].upper() + family[1:],
+            "anchor": re.sub(r"\W+", "-", family),
+        }
         for family, entry in files.families().items()
     }
     cases = sorted(cases, key=lambda case: [*families].index(case.see[0]))
@@ -39,8 +45,12 @@ def casebook_page(cases: Iterable[files.Case], lessons: Sequence[Lesson]) -> dic
 @cache  # a hundred figures take as long as all other pages
 def _shown(case: files.Case) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        "sections": {head: markdown(new_markdown_cell(text)) for head, text in case.sections.items()},
-        "reports": [(f"<{at}>" if "://" in at else _issue(at), what) for at, what in case.reports.items()],
+        "sections": {
+            head: markdown(new_markdown_cell(text)) for head, text in case.sections.items()
+        },
+        "reports": [
+            (f"<{at}>" if "://" in at else _issue(at), what) for at, what in case.reports.items()
+        ],
     }
     if not case.not_run:
         shown |= {"change": case.change, "measured": _measured(case)}
@@ -52,7 +62,9 @@ def _issue(at: str) -> str:
 
 
 def _measured(case: files.Case) -> str:
-    """What both programs did on the machine that recorded them: as curves, and in words what these don't show."""
+    """What both programs did on the machine that recorded them: as curves, and in words what these
+    don't show.
+    """
     runs = as_recorded(case)
     drawn = curves(runs, stays=True)._repr_html_() if any(map(DRAWN.search, case.asserts)) else ""
     found = {kind: asserted(case, run) for kind, run in runs.items()}
@@ -61,7 +73,12 @@ def _measured(case: files.Case) -> str:
     if drawn and not apart:
         return drawn
     said = {
-        kind: ", ".join([runs[kind].ending, *(f"{path} = {value(path, of[path])}" for path in apart if path in of)])
+        kind: ", ".join(
+            [
+                runs[kind].ending,
+                *(f"{path} = {value(path, of[path])}" for path in apart if path in of),
+            ]
+        )
         for kind, of in found.items()
     }
     words = "; ".join(f"{kind}: {text}" for kind, text in said.items())
@@ -69,4 +86,8 @@ def _measured(case: files.Case) -> str:
 
 
 def value(path: str, found: Any) -> str:
-    return in_words(found, "bytes") if path.startswith("io.") and path.endswith("bytes") else repr(found)
+    return (
+        in_words(found, "bytes")
+        if path.startswith("io.") and path.endswith("bytes")
+        else repr(found)
+    )

@@ -12,7 +12,9 @@ OPTIONAL = "Optional"  # begins the heading of a section that is outside the les
 
 @dataclass
 class Section:
-    """A heading, and those below it. `minutes` are without the exercises; None: outside the lesson's, or not known."""
+    """A heading, and those below it. `minutes` are without the exercises; None: outside the
+    lesson's, or not known.
+    """
 
     anchor: str
     title: str
@@ -23,8 +25,10 @@ class Section:
 
 
 def contents(tree: BeautifulSoup, minutes: int = 0) -> list[Section]:
-    """The sections of a page. The `minutes` that a lesson states are shared out among its sections by their work: one
-    for 200 words, one for a cell, one more for a prediction or a quiz in it. Exercises say their own minutes."""
+    """The sections of a page. The `minutes` that a lesson states are shared out among its sections
+    by their work: one for 200 words, one for a cell, one more for a prediction or a quiz in it.
+    Exercises say their own minutes.
+    """
     sections = [Section(*OPENING)] if minutes else []
     for cell in tree.select("[data-cell]:not(.teacher, .starter)") or [tree]:
         if "run" in cell.get("class", ()):
@@ -45,7 +49,9 @@ def contents(tree: BeautifulSoup, minutes: int = 0) -> list[Section]:
 
 
 def _share(minutes: int, sections: list[Section]) -> None:
-    """Whole minutes for each section, which add up: each ends at the nearest minute to where its work ends."""
+    """Whole minutes for each section, which add up: each ends at the nearest minute to where its
+    work ends.
+    """
     total, worked, spent = sum(section.work for section in sections), 0.0, 0
     for section in sections:
         worked += section.work

@@ -31,21 +31,30 @@ Edition = Literal["student", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
 STYLE = (TEMPLATE / "style.css").read_text(encoding="utf-8")
 COLOURED = set(re.findall(r"\.code \.(\w+)", STYLE))
-SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in TEMPLATE.glob("*.js")}  # no other may be in a page
-_HASHES = " ".join(f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in SCRIPTS.values())
-POLICY = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {_HASHES}"  # a browser keeps it
+SCRIPTS = {
+    path.stem: path.read_text(encoding="utf-8") for path in TEMPLATE.glob("*.js")
+}  # no other may be in a page
+_HASHES = " ".join(
+    f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in SCRIPTS.values()
+)
+# a browser keeps it
+POLICY = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {_HASHES}"
 FOR_INSTRUCTORS = {"teacher", "controls"}  # tags of cells that only their edition has
-UNDONE = ".zc-verdict[data-outcome='not attempted'], .zc-none"  # what is said because nobody has worked in the lesson
+# what is said because nobody has worked in the lesson
+UNDONE = ".zc-verdict[data-outcome='not attempted'], .zc-none"
 
 
 class HandoutError(Exception):
-    """Problems that stop the build of the handouts: a line for each, with its lesson, cell and remedy."""
+    """Problems that stop the build of the handouts: a line for each, with its lesson, cell and
+    remedy.
+    """
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """What the other pages say about a lesson. `question` and `objectives` are HTML; `notebook` has its outputs. An
-    appendix has only the first three."""
+    """What the other pages say about a lesson. `question` and `objectives` are HTML; `notebook` has
+    its outputs. An appendix has only the first three.
+    """
 
     name: str
     title: str
@@ -62,18 +71,27 @@ class Lesson:
 
 
 def read(path: Path, notes: Path = TEACHER) -> Lesson:
-    """Reads a lesson from its executed notebook, and puts each teachers' note, from `notes`/<name>.md, after its cell.
-    Raises HandoutError if the opening isn't complete, or if there is no cell for a note."""
+    """Reads a lesson from its executed notebook, and puts each teachers' note, from
+    `notes`/<name>.md, after its cell. Raises HandoutError if the opening isn't complete, or if
+    there is no cell for a note.
+    """
     notebook = nbformat.read(path, as_version=4)
     _add_notes(notebook, notes / f"{path.stem}.md")
-    text = [markdown(cell) for cell in notebook.cells if cell.cell_type == "markdown" and "teacher" not in _tags(cell)]
+    text = [
+        markdown(cell)
+        for cell in notebook.cells
+        if cell.cell_type == "markdown" and "teacher" not in _tags(cell)
+    ]
     soup = BeautifulSoup("".join(text), "html.parser")
     title = soup.find("h1")
     minutes = re.search(r"(\d+)\s+minutes", soup.get_text())
     learn = soup.find(string=re.compile(r"^\s*You will learn", re.I))
     objectives = learn.find_next(["ul", "ol"]).find_all("li", recursive=False) if learn else []
     if not (title and minutes and objectives):
-        wanted = "a first line '# NN Title', its duration, as in '50 minutes', 'You will learn' with a list after it"
+        wanted = (
+            "a first line '# NN Title', its duration, as in '50 minutes', 'You will learn' with a "
+            "list after it"
+        )
         raise HandoutError(f"{path.name}: the opening needs {wanted}")
     question = title.find_next(["blockquote", "p"])
     question = (question.find("p") or question).decode_contents()
@@ -83,17 +101,25 @@ def read(path: Path, notes: Path = TEACHER) -> Lesson:
 
 
 def _add_notes(notebook: NotebookNode, path: Path) -> None:
-    """Notes are in a file of their own, so that students don't see them in the notebook: "## cell-id", then text. A
-    heading of several words, "## What the check sees", belongs to no cell: it ends the lesson, with its text."""
+    """Notes are in a file of their own, so that students don't see them in the notebook: "##
+    cell-id", then text. A heading of several words, "## What the check sees", belongs to no cell:
+    it ends the lesson, with its text.
+    """
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     for heading, note in re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", text):
         at, note = len(notebook.cells) - 1, note.strip()
         if " " in heading:
             note = f"## {heading}\n\n{note}"
-        elif (at := next((i for i, cell in enumerate(notebook.cells) if cell.id == heading), None)) is None:
-            raise HandoutError(f"{path.name}: a note for {heading!r}, but the lesson has no such cell")
+        elif (
+            at := next((i for i, cell in enumerate(notebook.cells) if cell.id == heading), None)
+        ) is None:
+            raise HandoutError(
+                f"{path.name}: a note for {heading!r}, but the lesson has no such cell"
+            )
         name = f"{heading.replace(' ', '-')}-note"
-        notebook.cells.insert(at + 1, new_markdown_cell(note, id=name, metadata={"tags": ["teacher"]}))
+        notebook.cells.insert(
+            at + 1, new_markdown_cell(note, id=name, metadata={"tags": ["teacher"]})
+        )
 
 
 def _tags(cell: NotebookNode) -> Sequence[str]:
@@ -101,11 +127,14 @@ def _tags(cell: NotebookNode) -> Sequence[str]:
 
 
 def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) -> BeautifulSoup:
-    """The lesson's cells as a tree, without what the page's header has: the title, and the line of neighbours.
-    `exercise` finds an exercise by its key; only the instructor edition calls it."""
+    """The lesson's cells as a tree, without what the page's header has: the title, and the line of
+    neighbours. `exercise` finds an exercise by its key; only the instructor edition calls it.
+    """
     notebook = lesson.notebook.copy()
     if edition != "instructor":
-        notebook.cells = [cell for cell in notebook.cells if not FOR_INSTRUCTORS.intersection(_tags(cell))]
+        notebook.cells = [
+            cell for cell in notebook.cells if not FOR_INSTRUCTORS.intersection(_tags(cell))
+        ]
     html, _ = _EXPORTER.from_notebook_node(notebook)
     tree = BeautifulSoup(html, "html.parser")
     if title := tree.find("h1"):
@@ -117,8 +146,12 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
         for details in tree.find_all("details"):
             details["open"] = ""
         for box in tree.select("[data-exercise]"):
-            cell = box.find_parent(attrs={"data-cell": True})  # its starter and its verdict come after it
-            while (following := cell.find_next_sibling()) and following.css.match(".starter, :has(.zc-verdict)"):
+            cell = box.find_parent(
+                attrs={"data-cell": True}
+            )  # its starter and its verdict come after it
+            while (following := cell.find_next_sibling()) and following.css.match(
+                ".starter, :has(.zc-verdict)"
+            ):
                 cell = following
             cell.insert_after(tree_of("solution.html.j2", exercise=exercise(box["data-exercise"])))
     elif quizzes := tree.select(".zc-quiz"):
@@ -142,12 +175,17 @@ def output_problems(lesson: Lesson) -> Iterator[str]:
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             if output.output_type == "error":
-                problem = f"ends in {output.ename}: {output.evalue}; catch it in the cell, or fix the cell"
+                problem = (
+                    f"ends in {output.ename}: {output.evalue}; catch it in the cell, or fix the "
+                    "cell"
+                )
             elif output.get("name") == "stderr" and output.text.strip():
                 last = output.text.strip().splitlines()[-1].strip()
                 problem = f"writes to stderr ({last!r}); fix what it warns about"
             elif VIEW in data and "text/html" not in data:
-                problem = "shows a widget without a picture; put text/html into the same display bundle"
+                problem = (
+                    "shows a widget without a picture; put text/html into the same display bundle"
+                )
             elif "text/html" not in data and any(kind.startswith("image/") for kind in data):
                 problem = "shows an image without alternative text; show it through helpers.show"
             else:
@@ -163,7 +201,9 @@ class _Renderer(IPythonRenderer):
 def markdown(cell: NotebookNode) -> str:
     """A Markdown cell as HTML, with its attachments inline."""
     attachments = {name: dict(data) for name, data in cell.get("attachments", {}).items()}
-    renderer = _Renderer(escape=False, exclude_anchor_links=False, anchor_link_text="", attachments=attachments)
+    renderer = _Renderer(
+        escape=False, exclude_anchor_links=False, anchor_link_text="", attachments=attachments
+    )
     tree = BeautifulSoup(MarkdownWithMath(renderer=renderer).render(cell.source), "html.parser")
     for empty in tree.select("a.anchor-link"):
         empty.decompose()
@@ -188,7 +228,9 @@ def _code(source: str, language: str = "ipython3") -> str:
 
 @simplefilter
 def _coloured(self, lexer, stream, options):
-    """Leaves marks only on what has a colour: most tokens have none, and would be half of all tags."""
+    """Leaves marks only on what has a colour: most tokens have none, and would be half of all
+    tags.
+    """
     for kind, text in stream:
         yield kind if STANDARD_TYPES.get(kind) in COLOURED else Token, text
 
@@ -207,13 +249,21 @@ _EXPORTER = TemplateExporter(
     template_paths=[str(TEMPLATE)],
     template_file="cells.html.j2",
     file_extension=".html",
-    filters={"markdown": markdown, "inline": inline, "block": _block, "code": _code, "shown": _shown},
+    filters={
+        "markdown": markdown,
+        "inline": inline,
+        "block": _block,
+        "code": _code,
+        "shown": _shown,
+    },
     preprocessors=["nbconvert.preprocessors.CoalesceStreamsPreprocessor"],
 )
 
 
 def filled(template: str, **values: object) -> str:
-    """One of the templates with these values, and with the style and the scripts, which only a whole page needs."""
+    """One of the templates with these values, and with the style and the scripts, which only a
+    whole page needs.
+    """
     whole = {"style": STYLE, "scripts": SCRIPTS, "policy": POLICY}
     return _EXPORTER.environment.get_template(template).render(**whole, **values)
 
@@ -227,16 +277,23 @@ _AMOUNT = re.compile(r"[-−+]?[\d.,]+\s?[^\s\d]*|–|-")
 
 
 def box_tables(tree: BeautifulSoup) -> None:
-    """Puts each table into a box that scrolls, which a keyboard can reach; aligns columns of amounts at the right."""
+    """Puts each table into a box that scrolls, which a keyboard can reach; aligns columns of
+    amounts at the right.
+    """
     for table in tree.find_all("table"):
         rows = [row.find_all(["th", "td"]) for row in table.find_all("tr")]
         for column in zip(*rows, strict=False):
             if not (head := column[0]).get_text().strip():
                 head.name = "td"  # for a screen reader, an empty header means nothing
             below = [cell for cell in column[1:] if cell.get_text().strip() != NOT_MEASURED]
-            if below and all(cell.name == "td" and _AMOUNT.fullmatch(cell.get_text().strip()) for cell in below):
+            if below and all(
+                cell.name == "td" and _AMOUNT.fullmatch(cell.get_text().strip()) for cell in below
+            ):
                 for cell in column:
-                    cell["class"] = [*cell.get("class", ()), "amount" if cell in (head, *below) else "unmeasured"]
+                    cell["class"] = [
+                        *cell.get("class", ()),
+                        "amount" if cell in (head, *below) else "unmeasured",
+                    ]
         if rows and len(rows[0]) > WIDE:
             table["class"] = [*table.get("class", ()), "wide"]
         box = tree.new_tag("div", attrs={"class": "scroll", "role": "group", "tabindex": "0"})

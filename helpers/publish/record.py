@@ -1,6 +1,8 @@
-"""`make record` runs the Rust programs and the lessons, and keeps what they measured as the recorded runs, with a
-picture of one for the README. Run it on a quiet machine that has every meter, and cargo. Cargo takes the crates from
-where it usually does; $CARGO_HOME/config.toml may name another place. Look at the pictures before you commit."""
+"""`make record` runs the Rust programs and the lessons, and keeps what they measured as the
+recorded runs, with a picture of one for the README. Run it on a quiet machine that has every meter,
+and cargo. Cargo takes the crates from where it usually does; $CARGO_HOME/config.toml may name
+another place. Look at the pictures before you commit.
+"""
 
 import json
 import os
@@ -26,7 +28,12 @@ from .execute import executed
 
 FOLDERS = ("", "crates")  # the second needs Tokio, memmap2 and yoke
 LIMIT = 600  # seconds, for cargo and for a program
-TEXT: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "errors": "replace", "timeout": LIMIT}
+TEXT: dict[str, Any] = {
+    "capture_output": True,
+    "encoding": "utf-8",
+    "errors": "replace",
+    "timeout": LIMIT,
+}
 
 
 class NotBuilt(Exception):
@@ -52,8 +59,10 @@ def record() -> None:
 
 
 def record_programs(machine: str) -> None:
-    """Keeps what each Rust program says, as made on `machine`; figures of other compilers and crates stay as they were.
-    NotBuilt where one isn't built, or isn't refused as it should be: then nothing is kept of its folder."""
+    """Keeps what each Rust program says, as made on `machine`; figures of other compilers and
+    crates stay as they were. NotBuilt where one isn't built, or isn't refused as it should be: then
+    nothing is kept of its folder.
+    """
     for folder in FOLDERS:
         with room("rust") as work:
             programs = dict(answers(built(folder, work)))
@@ -66,7 +75,9 @@ def record_programs(machine: str) -> None:
 
 
 def built(folder: str, work: Path, *options: str) -> Path:
-    """A copy of notebooks/rust/`folder` in `work`, with its programs in target/release. NotBuilt: `record_programs`."""
+    """A copy of notebooks/rust/`folder` in `work`, with its programs in target/release. NotBuilt:
+    `record_programs`.
+    """
     shutil.copytree(RUST, work / "rust", ignore=shutil.ignore_patterns("target", "Cargo.lock"))
     project = work / "rust" / folder
     if (done := cargo(project, "build", "--release", *options)).returncode:
@@ -75,19 +86,38 @@ def built(folder: str, work: Path, *options: str) -> Path:
 
 
 def answers(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the programs of a built project print, and what the compiler says of those that it refuses, by name."""
+    """What the programs of a built project print, and what the compiler says of those that it
+    refuses, by name.
+    """
     manifest = tomllib.loads((project / "Cargo.toml").read_text(encoding="utf-8"))
-    locked = re.findall(r'name = "(.+)"\nversion = "(.+)"', (project / "Cargo.lock").read_text(encoding="utf-8"))
+    locked = re.findall(
+        r'name = "(.+)"\nversion = "(.+)"', (project / "Cargo.lock").read_text(encoding="utf-8")
+    )
     record = {"compiler": subprocess.run(["rustc", "--version"], check=True, **TEXT).stdout.strip()}
-    if crates := {name: version for name, version in locked if name in manifest.get("dependencies", ())}:
+    if crates := {
+        name: version for name, version in locked if name in manifest.get("dependencies", ())
+    }:
         record["crates"] = crates
     for program in manifest["bin"]:
         with TemporaryDirectory(dir=project) as empty:
-            done = subprocess.run([project / "target" / "release" / program["name"], empty], check=True, **TEXT)
+            done = subprocess.run(
+                [project / "target" / "release" / program["name"], empty], check=True, **TEXT
+            )
         yield program["name"], record | {"figures": figures_in(done.stdout)}
     for program in manifest["example"]:
-        done = cargo(project, "build", "--release", "--offline", "--features", "refused", "--example", program["name"])
-        message = "".join(re.findall(r"^error\[(?s:.*)(?=^error: could not compile)", done.stderr, re.M)).strip()
+        done = cargo(
+            project,
+            "build",
+            "--release",
+            "--offline",
+            "--features",
+            "refused",
+            "--example",
+            program["name"],
+        )
+        message = "".join(
+            re.findall(r"^error\[(?s:.*)(?=^error: could not compile)", done.stderr, re.M)
+        ).strip()
         if not message:
             raise NotBuilt(f"{program['name']}.rs should be refused: {done.stderr.strip()}")
         message = re.sub(r"/\S*/(\w+-\d[^/\s]*/)", r"\1", message)  # no folder of this machine
@@ -96,7 +126,15 @@ def answers(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def cargo(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = ["cargo", "--color", "never", *words, "--quiet", "--target-dir", str(project / "target")]
+    command = [
+        "cargo",
+        "--color",
+        "never",
+        *words,
+        "--quiet",
+        "--target-dir",
+        str(project / "target"),
+    ]
     try:
         return subprocess.run(command, cwd=project, **TEXT)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -104,11 +142,16 @@ def cargo(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def figures_in(text: str) -> Figures:
-    """Values by section and name, from lines "section<tab>name<tab>value". ValueError for any other line."""
+    """Values by section and name, from lines "section<tab>name<tab>value". ValueError for any other
+    line.
+    """
     figures: Figures = {}
     for line in text.splitlines():
         if line.count("\t") != 2:
-            raise ValueError(f"{line!r} is not a figure; a program prints section, name and value, separated by tabs")
+            raise ValueError(
+                f"{line!r} is not a figure; a program prints section, name and value, separated by "
+                "tabs"
+            )
         section, name, value = line.split("\t")
         for kind in (int, float, str):
             with suppress(ValueError):

@@ -1,9 +1,12 @@
 """The stored form of a notebook: a change to a lesson shows as a readable diff, without noise.
 
-It has no outputs, execution counts, editor's metadata or empty cells. It is JSON with sorted keys, indented by one
-space, as Jupyter itself writes it. People name the cells' ids, because links, tests and claims point at them.
+It has no outputs, execution counts, editor's metadata or empty cells. It is JSON with sorted keys,
+indented by one space, as Jupyter itself writes it. People name the cells' ids, because links, tests
+and claims point at them.
 
-`python -m helpers.publish.tidy notebooks` also copies each exercise's starter into the cell that asks for it."""
+`python -m helpers.publish.tidy notebooks` also copies each exercise's starter into the cell that
+asks for it.
+"""
 
 import json
 import os
@@ -35,8 +38,10 @@ class NotTidied(ValueError):
 
 
 def tidy(path: str | os.PathLike, check: bool = False) -> bool:
-    """Brings the notebook at `path` into the stored form, or with `check` leaves it alone: was it in another? NotTidied
-    if the file isn't a notebook or a cell still has no name; OSError, as reading and writing do."""
+    """Brings the notebook at `path` into the stored form, or with `check` leaves it alone: was it
+    in another? NotTidied if the file isn't a notebook or a cell still has no name; OSError, as
+    reading and writing do.
+    """
     with regular_file(path) as file:
         before = file.read()
     try:
@@ -52,14 +57,25 @@ def tidy(path: str | os.PathLike, check: bool = False) -> bool:
 def stored_form(notebook: Any) -> str:
     """The text to store for a parsed notebook. Raises NotTidied."""
     if not isinstance(notebook, dict) or notebook.get("nbformat") != 4:
-        raise NotTidied("not a notebook of format 4; Jupyter's “Save Notebook As…” writes that format")
+        raise NotTidied(
+            "not a notebook of format 4; Jupyter's “Save Notebook As…” writes that format"
+        )
     # As format 4.4, which had no ids: below, they get a better message.
     for error in iter_validate(notebook, version=4, version_minor=4, relax_add_props=True):
         raise NotTidied(f"not a valid notebook: {str(error).splitlines()[0][:200]}")
-    cells = [cell for cell in notebook["cells"] if "".join(cell["source"]).strip() or cell.get("attachments")]
+    cells = [
+        cell
+        for cell in notebook["cells"]
+        if "".join(cell["source"]).strip() or cell.get("attachments")
+    ]
     if complaints := list(_unnamed(cells)):
         raise NotTidied("these cells need another name:\n  " + "\n  ".join(complaints))
-    stored = {"cells": [_cell(cell) for cell in cells], "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
+    stored = {
+        "cells": [_cell(cell) for cell in cells],
+        "metadata": METADATA,
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     return json.dumps(stored, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -69,7 +85,9 @@ def _cell(cell: dict[str, Any]) -> dict[str, Any]:
     stored["metadata"] = {"tags": cell["metadata"]["tags"]} if cell["metadata"].get("tags") else {}
     if cell["metadata"].get("jupyter", {}).get("source_hidden"):
         stored["metadata"]["jupyter"] = {"source_hidden": True}
-    return stored | {"execution_count": None, "outputs": []} if cell["cell_type"] == "code" else stored
+    return (
+        stored | {"execution_count": None, "outputs": []} if cell["cell_type"] == "code" else stored
+    )
 
 
 def _unnamed(cells: Sequence[dict[str, Any]]) -> Iterable[str]:
@@ -91,7 +109,9 @@ def _unnamed(cells: Sequence[dict[str, Any]]) -> Iterable[str]:
 
 
 def renew(lesson: Path) -> list[str]:
-    """Brings the cells tagged "exercise" up to date, in place. Returns the keys of the exercises that had changed."""
+    """Brings the cells tagged "exercise" up to date, in place. Returns the keys of the exercises
+    that had changed.
+    """
     notebook, renewed = json.loads(lesson.read_text(encoding="utf-8")), []
     for cell in notebook["cells"]:
         if (key := asked(cell)) and "".join(cell["source"]) != exercise(key).cell:
@@ -103,7 +123,9 @@ def renew(lesson: Path) -> list[str]:
 
 
 def asked(cell: Mapping[str, Any]) -> str | None:
-    """The key of the exercise that a lesson's cell asks for, "02.chunks"; None if it isn't an exercise's cell."""
+    """The key of the exercise that a lesson's cell asks for, "02.chunks"; None if it isn't an
+    exercise's cell.
+    """
     keys = checked_in("".join(cell["source"]))
     return keys[0] if keys and "exercise" in cell["metadata"].get("tags", ()) else None
 

@@ -1,4 +1,6 @@
-"""A lesson on paper: what it asks, with room to write; and for the teacher, what was measured and what is right."""
+"""A lesson on paper: what it asks, with room to write; and for the teacher, what was measured and
+what is right.
+"""
 
 import copy
 import re
@@ -10,13 +12,21 @@ from ..teach import Exercise
 from .lesson import Lesson, body, filled, tree_of
 
 LINES, MOST = 40, 13  # to write code on: for all exercises of a lesson, and for one
-CODE, BRIEF = 66, 13  # lines of code that questions are about, for all of a lesson; fewer if it asks more than 13 times
-ELSEWHERE = ".zc-quiz, .zc-exercise, .zc-predict, .zc-claim"  # outputs that aren't what a prediction's cell measured
+CODE, BRIEF = (
+    66,
+    13,
+    # lines of code that questions are about, for all of a lesson; fewer if it asks more than 13
+    # times
+)
+# outputs that aren't what a prediction's cell measured
+ELSEWHERE = ".zc-quiz, .zc-exercise, .zc-predict, .zc-claim"
 
 
 def items(lesson: Lesson, exercise: Callable[[str], Exercise]) -> list[dict[str, str]]:
-    """What the lesson asks, in its order, as HTML: `asks`, and `answer` on the other sheet. `section` is the heading
-    above, and `context` what the lesson says before a prediction, or "" if the item before has the same."""
+    """What the lesson asks, in its order, as HTML: `asks`, and `answer` on the other sheet.
+    `section` is the heading above, and `context` what the lesson says before a prediction, or "" if
+    the item before has the same.
+    """
     tree, found, above = body(lesson, "student", exercise), [], {}
     for link in tree.find_all("a"):
         link.unwrap()
@@ -30,26 +40,38 @@ def items(lesson: Lesson, exercise: Callable[[str], Exercise]) -> list[dict[str,
         heading, item = asked.find_previous("h2"), {"context": ""}
         if "data-exercise" in asked.attrs:
             values = {"asked": asked, "exercise": exercise(asked["data-exercise"]), "lines": lines}
-            item["asks"], item["answer"] = (filled(f"{name}.html.j2", **values) for name in ("room", "solved"))
+            item["asks"], item["answer"] = (
+                filled(f"{name}.html.j2", **values) for name in ("room", "solved")
+            )
         elif "data-quiz" in asked.attrs:
             item["answer"], item["asks"] = filled("answer.html.j2", quiz=asked), _quiz(asked)
         else:
             item["context"] = _context(asked) + code[id(asked)]
             item["asks"], item["answer"] = _prediction(asked, tree)
         item["section"] = heading.get_text() if heading else ""
-        found.append(item | {name: "" for name in ("section", "context") if item[name] == above.get(name)})
+        found.append(
+            item | {name: "" for name in ("section", "context") if item[name] == above.get(name)}
+        )
         above = item
     return found
 
 
 def _context(asked: Tag) -> str:
-    """The end of the prose above: a paragraph, or a list or table and the paragraph that leads to it."""
-    prose = [tag for tag in asked.find_previous(class_="prose").find_all(recursive=False) if tag.name[0] != "h"]
+    """The end of the prose above: a paragraph, or a list or table and the paragraph that leads to
+    it.
+    """
+    prose = [
+        tag
+        for tag in asked.find_previous(class_="prose").find_all(recursive=False)
+        if tag.name[0] != "h"
+    ]
     return "".join(map(str, prose[-1:] if prose and prose[-1].name == "p" else prose[-2:]))
 
 
 def _code(asked: Tag) -> Tag | None:
-    """What a question is about: of the code since the last question, the last that defines something, or the last."""
+    """What a question is about: of the code since the last question, the last that defines
+    something, or the last.
+    """
     shown = []
     for cell in asked.find_parent(class_="run").find_previous_siblings(class_="run"):
         if cell.select_one(".zc-predict, .zc-quiz, .zc-exercise"):
@@ -57,7 +79,11 @@ def _code(asked: Tag) -> Tag | None:
         code = cell.select_one(":scope > pre.code")
         if code and "exercise(" not in code.get_text():
             shown.append(code)
-    defining = [code for code in shown if re.search(r"^(async )?def |^class ", code.get_text(), re.MULTILINE)]
+    defining = [
+        code
+        for code in shown
+        if re.search(r"^(async )?def |^class ", code.get_text(), re.MULTILINE)
+    ]
     return next(iter(defining + shown), None)
 
 
@@ -66,15 +92,19 @@ def _length(code: Tag | None) -> int:
 
 
 def _prediction(asked: Tag, tree: BeautifulSoup) -> tuple[str, str]:
-    """The question, with blanks for what was measured beside those for the guess; and what was measured. With it comes
-    what else its cell shows, figures and tables, if no earlier prediction took that."""
+    """The question, with blanks for what was measured beside those for the guess; and what was
+    measured. With it comes what else its cell shows, figures and tables, if no earlier prediction
+    took that.
+    """
     asks, key = copy.copy(asked), f'[data-predicted="{asked["data-predict"]}"]'
     told = tree.select_one(key) or asked.find_next(class_="zc-figure")  # which shows the guess too
     for line in asks.select("p:has([role=img])") or [asks]:
         blank = line.find(role="img")
         line.append(tree_of("beside.html.j2", unit=(blank and blank.next_sibling) or ""))
     own = f".output:not(:has({ELSEWHERE}, [data-predicted]:not({key})))"
-    shown = [output.extract() for output in told.find_parent(class_="run").select(own)] if told else []
+    shown = (
+        [output.extract() for output in told.find_parent(class_="run").select(own)] if told else []
+    )
     return str(asks), "".join(map(str, [asked.p, *shown]))
 
 

@@ -1,4 +1,6 @@
-"""`python -m helpers.serve FOLDER [--workers 4] [--port 8000] [--memory "64 MiB"]` serves the models in a folder."""
+"""`python -m helpers.serve FOLDER [--workers 4] [--port 8000] [--memory "64 MiB"]` serves the
+models in a folder.
+"""
 
 import argparse
 import os
@@ -6,7 +8,9 @@ import sys
 from pathlib import Path
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(name, "1")  # a worker is one process on one core, and threads don't survive a fork
+    os.environ.setdefault(
+        name, "1"
+    )  # a worker is one process on one core, and threads don't survive a fork
 
 from ..units import in_words, size  # noqa: E402
 from .supervisor import SMALLEST_BUDGET, watch  # noqa: E402  numpy reads them when it's imported
@@ -27,7 +31,10 @@ def main() -> None:
     if options.memory is not None and sys.platform != "linux":
         parser.error(f"only Linux keeps a memory budget, and this is {sys.platform}")
     if options.memory is not None and options.memory < SMALLEST_BUDGET:
-        parser.error(f"a budget of {options.memory:,} bytes; use at least {in_words(SMALLEST_BUDGET, 'bytes')}")
+        parser.error(
+            f"a budget of {options.memory:,} bytes; use at least "
+            f"{in_words(SMALLEST_BUDGET, 'bytes')}"
+        )
     until = sys.stdin.fileno() if options.until_stdin_ends else None
     watch(options.folder.resolve(), options.workers, options.port, until, options.memory)
 

@@ -7,7 +7,8 @@ POST /models/NAME/answers      pictures in, digits out; ?backend=mapped|copied|h
 PUT  /models/NAME/tenants/T    the tenant's own weights, as JSON: {"out.bias": [ten numbers]}
 GET  /metrics                  what each worker has in memory
 
-The client of lesson 02 brings a file: upload("m.safetensors", address, to="/models/m")."""
+The client of lesson 02 brings a file: upload("m.safetensors", address, to="/models/m").
+"""
 
 import asyncio
 import mmap
@@ -44,8 +45,10 @@ TOTALS = ("answers", "starts", "mapped", "mapped pss", "anonymous", "pss")
 
 
 class Scoreboard:
-    """What each worker has in memory. The kernel says it (proc(5)), so no worker has to be asked: Linux. A page of
-    shared memory, which the workers inherit, has a row for each, with its process and its answers."""
+    """What each worker has in memory. The kernel says it (proc(5)), so no worker has to be asked:
+    Linux. A page of shared memory, which the workers inherit, has a row for each, with its process
+    and its answers.
+    """
 
     def __init__(self, workers: int) -> None:
         self.rows = np.frombuffer(mmap.mmap(-1, 32 * workers), np.int64).reshape(workers, 4)
@@ -60,16 +63,28 @@ class Scoreboard:
         self.rows[worker, ENDED] = code
 
     def figures(self, folder: Path) -> dict[str, Any]:
-        """For each worker and all together; bytes. `versions`: files of the folder that are mapped, old ones too. pss
-        counts each page once: divided among all who map it; "mapped pss" is that of the mapped files alone. None where
-        the kernel doesn't tell. "ended by": how the worker before this one ended, by a signal's name or "exited 1";
-        None if there was none."""
+        """For each worker and all together; bytes. `versions`: files of the folder that are mapped,
+        old ones too. pss counts each page once: divided among all who map it; "mapped pss" is that
+        of the mapped files alone. None where the kernel doesn't tell. "ended by": how the worker
+        before this one ended, by a signal's name or "exited 1"; None if there was none.
+        """
         rows = []
         for pid, answers, starts, code in self.rows.tolist():
-            row = {"pid": pid, "answers": answers, "starts": starts, "ended by": None, "versions": None,
-                   "mapped": None, "mapped pss": None, "anonymous": None, "pss": None}  # fmt: skip
+            row = {
+                "pid": pid,
+                "answers": answers,
+                "starts": starts,
+                "ended by": None,
+                "versions": None,
+                "mapped": None,
+                "mapped pss": None,
+                "anonymous": None,
+                "pss": None,
+            }
             row["ended by"] = None if code == NEVER else ended_by(code)
-            with suppress(ProcessLookupError, PermissionError):  # it has just ended, or isn't ours to look at
+            with suppress(
+                ProcessLookupError, PermissionError
+            ):  # it has just ended, or isn't ours to look at
                 for shares in sharing([pid]).rows:  # one, or none
                     models = files_in_memory(folder.resolve(), pid)
                     row["versions"] = len({(region.device, region.inode) for region, _ in models})
@@ -86,7 +101,9 @@ class Service:
     def __init__(self, folder: Path, scoreboard: Scoreboard, worker: int) -> None:
         self.folder, self.scoreboard, self.worker = folder, scoreboard, worker
         self.versions = Versions()
-        self.reading: Executor | None = None  # one thread: more of them would each need a buffer (`supervisor`)
+        self.reading: Executor | None = (
+            None  # one thread: more of them would each need a buffer (`supervisor`)
+        )
         models = "/models/{name}"
         self.app = Starlette(
             routes=[
@@ -101,7 +118,9 @@ class Service:
         )
 
     def path(self, request: Request, wanted: bool = True) -> Path:
-        """Where the model is, or would be. 404 if that can't be a model's name, or it's `wanted` and isn't there."""
+        """Where the model is, or would be. 404 if that can't be a model's name, or it's `wanted`
+        and isn't there.
+        """
         path = self.folder / name_of(request.path_params["name"])
         if path.is_dir() or (wanted and not path.is_file()):
             raise Refused(404, f"there is no model {path.name}")
@@ -110,7 +129,10 @@ class Service:
     async def put(self, request: Request) -> Response:
         path, part = self.path(request, wanted=False), part_in(request, LARGEST_MODEL)
         version = await receive(request, path, part)
-        headers = {"Upload-Offset": str(part.last + 1), "Upload-Complete": f"?{version is not None:d}"}
+        headers = {
+            "Upload-Offset": str(part.last + 1),
+            "Upload-Complete": f"?{version is not None:d}",
+        }
         if version is None:
             return Response(status_code=202, headers=headers)
         return JSONResponse({"version": version}, 201, headers | {"ETag": f'"{version}"'})
@@ -120,7 +142,9 @@ class Service:
             path, digest = self.path(request, wanted=False), digest_in(request)
             offset = collected(parts_of(path, digest), request.headers.get("Upload-Length", ""))
             complete = bool(await published(path, digest))
-            return Response(headers={"Upload-Offset": str(offset), "Upload-Complete": f"?{complete:d}"})
+            return Response(
+                headers={"Upload-Offset": str(offset), "Upload-Complete": f"?{complete:d}"}
+            )
         return FileAnswer(self.path(request), request)
 
     async def answer(self, request: Request) -> Response:
@@ -133,7 +157,9 @@ class Service:
         version, yoke = await self.versions.lend(path, backend, own)
 
         def read() -> np.ndarray:
-            return yoke.get().read(pictures)  # no name for the view: it would be one more user of the file
+            return yoke.get().read(
+                pictures
+            )  # no name for the view: it would be one more user of the file
 
         try:
             if yoke.size * len(pictures) < INLINE:
@@ -147,7 +173,10 @@ class Service:
 
     async def change(self, request: Request) -> Response:
         path = self.path(request)
-        own, body = self.own(path.name, request.path_params["tenant"]), await body_of(request, LARGEST_BODY, Refused)
+        own, body = (
+            self.own(path.name, request.path_params["tenant"]),
+            await body_of(request, LARGEST_BODY, Refused),
+        )
         _, yoke = await self.versions.lend(path, "mapped")
         try:
             check_own(body, {name: array.size for name, array in yoke.get().weights.items()})
@@ -163,7 +192,9 @@ class Service:
 
     async def out_of_memory(self, request: Request, error: Exception) -> Response:
         await asyncio.to_thread(self.versions.let_go)  # so that it may fit the next time
-        return JSONResponse({"error": "this doesn't fit into the memory budget"}, 503, {"Retry-After": "1"})
+        return JSONResponse(
+            {"error": "this doesn't fit into the memory budget"}, 503, {"Retry-After": "1"}
+        )
 
     def own(self, name: str, tenant: str) -> Path:
         return self.folder / f".{name}@{name_of(tenant)}.json"

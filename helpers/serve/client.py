@@ -1,7 +1,8 @@
 """What a client says to the server: a request, a file, the same pictures again and again.
 
 >>> for load in asking(server.address, "m", pictures, looks=20):
-...     print(load.answers, load.failed)"""
+...     print(load.answers, load.failed)
+"""
 
 import json
 import os
@@ -42,18 +43,26 @@ class Answer(NamedTuple):
         return json.loads(self.body)
 
 
-def ask(address: str, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
-    """One request over a connection of its own, so any worker may answer it. A body that isn't bytes goes as JSON."""
+def ask(
+    address: str, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+) -> Answer:
+    """One request over a connection of its own, so any worker may answer it. A body that isn't
+    bytes goes as JSON.
+    """
     body = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     with closing(HTTPConnection(address, timeout=TIMEOUT_S)) as connection:
         connection.request(method, path, body, dict(headers or {}))
         answer = connection.getresponse()
-        return Answer(answer.status, {name.lower(): text for name, text in answer.getheaders()}, answer.read())
+        return Answer(
+            answer.status, {name.lower(): text for name, text in answer.getheaders()}, answer.read()
+        )
 
 
 def put(address: str, name: str, file: str | os.PathLike[str]) -> Answer:
     """Sends a model, whole and in one request. If it was published, `.json["version"]` names it."""
-    return ask(address, "PUT", f"/models/{name}", Path(file).read_bytes(), {"Repr-Digest": checksum(file)})
+    return ask(
+        address, "PUT", f"/models/{name}", Path(file).read_bytes(), {"Repr-Digest": checksum(file)}
+    )
 
 
 def metrics(address: str) -> dict[str, Any]:
@@ -61,10 +70,13 @@ def metrics(address: str) -> dict[str, Any]:
 
 
 def asking(address: str, model: str, pictures: np.ndarray, looks: int) -> Iterator[Load]:
-    """Has the model read the pictures, (n, 64) uint8, again and again. Looks at the server so many times, once every
-    INTERVAL_S, and yields what came of it until then; in the end once more."""
+    """Has the model read the pictures, (n, 64) uint8, again and again. Looks at the server so many
+    times, once every INTERVAL_S, and yields what came of it until then; in the end once more.
+    """
     command = [sys.executable, "-m", __name__, address, model]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         print(pictures.tobytes().hex(), file=process.stdin, flush=True)
         load = Load(here(None), began=float(process.stdout.readline()))
 
@@ -97,7 +109,9 @@ def _look(address: str, at: float) -> Look:
 
 
 def ask_again_and_again(address: str, model: str, pictures: bytes, results: SimpleQueue) -> None:
-    """For each request, puts the seconds it took and the answer's body; or None, and what went wrong."""
+    """For each request, puts the seconds it took and the answer's body; or None, and what went
+    wrong.
+    """
     connection = HTTPConnection(address, timeout=LOAD_TIMEOUT_S)
     while True:
         began = time.monotonic()
@@ -105,9 +119,14 @@ def ask_again_and_again(address: str, model: str, pictures: bytes, results: Simp
             connection.request("POST", f"/models/{model}/answers", pictures)
             answer = connection.getresponse()
             body = answer.read()
-            result = (time.monotonic() - began, body) if answer.status == 200 else (None, str(answer.status))
+            result = (
+                (time.monotonic() - began, body)
+                if answer.status == 200
+                else (None, str(answer.status))
+            )
         except (OSError, HTTPException):
-            connection.close()  # the next request opens it again, and perhaps another worker takes it
+            # the next request opens it again, and perhaps another worker takes it
+            connection.close()
             result = None, "connection lost"
         results.put(result)
         if result[0] is None:
@@ -115,15 +134,18 @@ def ask_again_and_again(address: str, model: str, pictures: bytes, results: Simp
 
 
 def main() -> None:
-    """Asks over several connections at once, and prints what it got, a line of JSON for each tick: `asking` starts it.
-    It ends with its standard input, whose first line has the pictures."""
+    """Asks over several connections at once, and prints what it got, a line of JSON for each tick:
+    `asking` starts it. It ends with its standard input, whose first line has the pictures.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller, who ends this
     if hasattr(os, "nice"):
         os.nice(10)  # whoever watches comes first
     address, model = sys.argv[1:]
     pictures, results = bytes.fromhex(sys.stdin.readline()), SimpleQueue()
     for _ in range(CONNECTIONS):
-        threading.Thread(target=ask_again_and_again, args=(address, model, pictures, results), daemon=True).start()
+        threading.Thread(
+            target=ask_again_and_again, args=(address, model, pictures, results), daemon=True
+        ).start()
     ended = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     began = last = time.monotonic()

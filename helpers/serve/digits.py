@@ -1,10 +1,13 @@
-"""The model: a recogniser of digits (helpers.make.digits), what it reads, and three ways to hold its weights.
+"""The model: a recogniser of digits (helpers.make.digits), what it reads, and three ways to hold
+its weights.
 
 mapped  views of the file: nothing is read until an answer needs it, and all processes share it
 copied  the file, read into this process's own memory
 half    copied and rounded to float16: half the memory, and each answer converts them back
 
-They differ in where the weights are. All have `read(pictures)`, and nobody asks which one it is (lesson 06)."""
+They differ in where the weights are. All have `read(pictures)`, and nobody asks which one it is
+(lesson 06).
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -23,7 +26,9 @@ from .validation import Refused
 PIXELS, DIGITS, INK = 64, 10, 16
 NAMES = ("hidden.weight", "hidden.bias", "out.weight", "out.bias")
 BLOCK = 2 * MiB  # bytes of hidden units, for all pictures
-OWN = NAMES[1:]  # what a tenant may change: not the largest tensor, so that a tenant's weights always borrow
+OWN = NAMES[
+    1:
+]  # what a tenant may change: not the largest tensor, so that a tenant's weights always borrow
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,10 @@ class Digits:
     out_bias: np.ndarray
 
     def read(self, pictures: np.ndarray) -> np.ndarray:
-        """The digits on (n, 64) uint8 pictures: (n,) integers. It calculates as many hidden units at a time as fit into
-        BLOCK, so a few MiB are enough for any model, and for as many pictures as a request may bring."""
+        """The digits on (n, 64) uint8 pictures: (n,) integers. It calculates as many hidden units
+        at a time as fit into BLOCK, so a few MiB are enough for any model, and for as many pictures
+        as a request may bring.
+        """
         ink, scores = pictures.astype(np.float32), self.out_bias
         ink /= INK
         step = max(1, BLOCK // (4 * max(1, len(pictures))))
@@ -50,10 +57,15 @@ class Digits:
 
     @property
     def weights(self) -> dict[str, np.ndarray]:
-        return {name: getattr(self, field.name) for name, field in zip(NAMES, fields(Digits), strict=True)}
+        return {
+            name: getattr(self, field.name)
+            for name, field in zip(NAMES, fields(Digits), strict=True)
+        }
 
     def changed(self, changes: Mapping[str, list]) -> "Digits":
-        """These weights with a tenant's own in some places. Only what changes is copied: the rest is borrowed."""
+        """These weights with a tenant's own in some places. Only what changes is copied: the rest
+        is borrowed.
+        """
         cows = {name: Cow.borrowed(array) for name, array in self.weights.items()}
         for name, values in changes.items():
             own = cows[name].to_mut()
@@ -62,7 +74,9 @@ class Digits:
 
 
 class Half(Digits):
-    """The weights as float16. sys.getsizeof(half) counts them, as a cache wants to know (Yoke.size)."""
+    """The weights as float16. sys.getsizeof(half) counts them, as a cache wants to know
+    (Yoke.size).
+    """
 
     def read(self, pictures: np.ndarray) -> np.ndarray:
         return Digits(*(array.astype(np.float32) for array in self.weights.values())).read(pictures)
@@ -72,8 +86,10 @@ class Half(Digits):
 
 
 def digits_in(view: memoryview) -> Digits:
-    """The weights in a safetensors file, as views. Other tensors may lie beside them. SafetensorsError if it breaks a
-    rule of the format; Refused if it isn't a model that reads digits."""
+    """The weights in a safetensors file, as views. Other tensors may lie beside them.
+    SafetensorsError if it breaks a rule of the format; Refused if it isn't a model that reads
+    digits.
+    """
     entries = read_header(view).entries
     if missing := [name for name in NAMES if name not in entries]:
         raise Refused(422, f"it has no tensor {missing[0]}", "names")
@@ -86,7 +102,9 @@ def digits_in(view: memoryview) -> Digits:
         if entry.begin % 4:
             reason = f"{name} begins at byte {entry.begin}, no multiple of 4: it can't be borrowed"
             raise Refused(422, reason, "aligned")
-        arrays.append(np.frombuffer(view[entry.begin : entry.end], "<f4").reshape(shape))  # counted (lesson 07)
+        arrays.append(
+            np.frombuffer(view[entry.begin : entry.end], "<f4").reshape(shape)
+        )  # counted (lesson 07)
     return Digits(*arrays)
 
 
@@ -113,15 +131,23 @@ def pictures_in(body: bytes) -> np.ndarray:
 
 
 def check_own(body: bytes, sizes: Mapping[str, int]) -> None:
-    """A tenant's own weights, as JSON: for some of the tensors in OWN, as many finite numbers as the model has."""
+    """A tenant's own weights, as JSON: for some of the tensors in OWN, as many finite numbers as
+    the model has.
+    """
     try:
         weights = json.loads(body)
         with np.errstate(over="ignore"):
             arrays = {name: np.asarray(values, np.float32) for name, values in weights.items()}
-        fit = arrays and all(name in OWN and array.size == sizes[name] for name, array in arrays.items())
+        fit = arrays and all(
+            name in OWN and array.size == sizes[name] for name, array in arrays.items()
+        )
         fit = fit and all(np.isfinite(array).all() for array in arrays.values())
     except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
         fit = False
     if not fit:
         lists = ", ".join(f"{name}: {sizes[name]:,}" for name in OWN)
-        raise Refused(422, f"a tenant's weights are an object of lists of numbers, for some of {lists}", "numbers")
+        raise Refused(
+            422,
+            f"a tenant's weights are an object of lists of numbers, for some of {lists}",
+            "numbers",
+        )

@@ -1,17 +1,22 @@
-"""The process that watches the workers: it forks them, and replaces one that dies. And what a worker does.
+"""The process that watches the workers: it forks them, and replaces one that dies. And what a
+worker does.
 
-All workers share a port, and the model's pages. They are forked once all is imported, so one that dies is replaced at
-once, unless it had only just begun. A worker ends when the watcher closes the other end of its pipe, or dies.
+All workers share a port, and the model's pages. They are forked once all is imported, so one that
+dies is replaced at once, unless it had only just begun. A worker ends when the watcher closes the
+other end of its pipe, or dies.
 
-A worker can have a budget: how much memory of its own it may take. The kernel refuses more (RLIMIT_DATA, setrlimit(2)).
-The limit counts what could be written to and isn't shared, whether it has been touched or not: the heap, copies, the
-stacks of threads. A mapped file costs nothing. A refused allocation is a MemoryError, and the request's answer is 503.
-An allocation that fails half-way can leak memory, in CPython or in a C library. Kill a worker that answers nothing but
-503, and a new one takes its place.
+A worker can have a budget: how much memory of its own it may take. The kernel refuses more
+(RLIMIT_DATA, setrlimit(2)). The limit counts what could be written to and isn't shared, whether it
+has been touched or not: the heap, copies, the stacks of threads. A mapped file costs nothing. A
+refused allocation is a MemoryError, and the request's answer is 503. An allocation that fails
+half-way can leak memory, in CPython or in a C library. Kill a worker that answers nothing but 503,
+and a new one takes its place.
 
-Two things must be there before the limit is set, because a failure later would do harm: threads, and the
-buffers that OpenBLAS multiplies in. For each thread that multiplies at the same time OpenBLAS takes 32 MiB, keeps them,
-and ends the process if it can't get them (github.com/OpenMathLib/OpenBLAS/pull/5303)."""
+Two things must be there before the limit is set, because a failure later would do harm: threads,
+and the buffers that OpenBLAS multiplies in. For each thread that multiplies at the same time
+OpenBLAS takes 32 MiB, keeps them, and ends the process if it can't get them
+(github.com/OpenMathLib/OpenBLAS/pull/5303).
+"""
 
 import asyncio
 import gc
@@ -39,7 +44,9 @@ from ..units import KiB, MiB
 from .app import Scoreboard, Service
 from .wire import Protocol
 
-RESTART_PAUSE_S = 0.1  # after its start; or workers that can't live would take all the processor's time
+RESTART_PAUSE_S = (
+    0.1  # after its start; or workers that can't live would take all the processor's time
+)
 FORK_PAUSE_S = 1.0
 POLL_S = 0.02
 SMALLEST_BUDGET = 8 * MiB  # for an upload, and for the little things of every request
@@ -59,7 +66,9 @@ class Place:
     due: float = 0.0
 
     def ended(self) -> int | None:
-        """How the worker ended, if it did since the last call: its exit code, or minus the number of a signal."""
+        """How the worker ended, if it did since the last call: its exit code, or minus the number
+        of a signal.
+        """
         pid, status = os.waitpid(self.pid, os.WNOHANG) if self.pid else (0, 0)
         if not pid:
             return None
@@ -68,13 +77,20 @@ class Place:
 
 
 def watch(folder: Path, workers: int, port: int, until: int | None, budget: int | None) -> None:
-    """Keeps that many workers alive, until a signal comes or the descriptor `until` reads as ended. Prints the port."""
-    with suppress(AttributeError, TypeError):  # where there's a mallopt(3), all threads share what they free
+    """Keeps that many workers alive, until a signal comes or the descriptor `until` reads as ended.
+    Prints the port.
+    """
+    with suppress(
+        AttributeError, TypeError
+    ):  # where there's a mallopt(3), all threads share what they free
         libc().mallopt(M_ARENA_MAX, 1)
     if budget is not None:
         warm()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # no file for a crash
-    gc.freeze()  # what is there already stays shared with the workers, and collecting takes them a millisecond
+    resource.setrlimit(
+        resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1])
+    )  # no file for a crash
+    # what is there already stays shared with the workers, and collecting takes them a millisecond
+    gc.freeze()
     scoreboard, sockets, alive = Scoreboard(workers), listeners(workers, port), os.pipe()
     for sign in ENDING:
         signal.signal(sign, _end)
@@ -85,10 +101,14 @@ def watch(folder: Path, workers: int, port: int, until: int | None, budget: int 
             for worker, place in enumerate(places):
                 if not place.pid and time.monotonic() >= place.due:
                     try:
-                        place.pid = fork(Service(folder, scoreboard, worker), sockets[worker], alive, budget)
+                        place.pid = fork(
+                            Service(folder, scoreboard, worker), sockets[worker], alive, budget
+                        )
                         place.due = time.monotonic() + RESTART_PAUSE_S
                         scoreboard.started(worker, place.pid)
-                    except OSError as error:  # too many processes, or no memory: the other workers go on
+                    except (
+                        OSError
+                    ) as error:  # too many processes, or no memory: the other workers go on
                         print(f"no new worker, until a later try: {error}", file=sys.stderr)
                         place.due = time.monotonic() + FORK_PAUSE_S
             if not port_printed:
@@ -106,14 +126,19 @@ def watch(folder: Path, workers: int, port: int, until: int | None, budget: int 
 
 
 def listeners(count: int, port: int) -> list[socket.socket]:
-    """A socket for each worker, all at one port: the kernel deals out the connections (SO_REUSEPORT, socket(7)). From
-    one shared socket, the first worker to wake would take all that wait. The watcher keeps them: what waits for a
-    worker that is killed waits for its successor. They name their protocol, because asyncio sets TCP_NODELAY only where
-    it sees TCP; without that, an answer's body waits 40 ms for the client to acknowledge its head (Nagle's
-    algorithm)."""
-    with socket.create_server(("127.0.0.1", port)) as free:  # or another server of ours could share the port
+    """A socket for each worker, all at one port: the kernel deals out the connections
+    (SO_REUSEPORT, socket(7)). From one shared socket, the first worker to wake would take all that
+    wait. The watcher keeps them: what waits for a worker that is killed waits for its successor.
+    They name their protocol, because asyncio sets TCP_NODELAY only where it sees TCP; without that,
+    an answer's body waits 40 ms for the client to acknowledge its head (Nagle's algorithm).
+    """
+    with socket.create_server(
+        ("127.0.0.1", port)
+    ) as free:  # or another server of ours could share the port
         port = free.getsockname()[1]
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) for _ in range(count)]
+    sockets = [
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) for _ in range(count)
+    ]
     for each in sockets:
         each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -122,8 +147,12 @@ def listeners(count: int, port: int) -> list[socket.socket]:
     return sockets
 
 
-def fork(service: Service, listening: socket.socket, alive: tuple[int, int], budget: int | None) -> int:
-    """Forks a worker, and returns its process's number. A signal to end waits until the worker has its own handlers."""
+def fork(
+    service: Service, listening: socket.socket, alive: tuple[int, int], budget: int | None
+) -> int:
+    """Forks a worker, and returns its process's number. A signal to end waits until the worker has
+    its own handlers.
+    """
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         pid = os.fork()
@@ -152,7 +181,8 @@ async def work(service: Service, listening: socket.socket, alive: int, budget: i
     service.reading = threads(1)
     _, highest = resource.getrlimit(resource.RLIMIT_DATA)
     if budget is not None:
-        # From this size on, what is freed goes back to the kernel at once. By default, malloc(3) learns to keep it.
+        # From this size on, what is freed goes back to the kernel at once. By default, malloc(3)
+        # learns to keep it.
         libc().mallopt(M_MMAP_THRESHOLD, 64 * KiB)
         taken = fields(Path("/proc/self/status").read_text())["VmData"]
         resource.setrlimit(resource.RLIMIT_DATA, (taken + budget, highest))
@@ -167,7 +197,9 @@ async def work(service: Service, listening: socket.socket, alive: int, budget: i
     looking = asyncio.create_task(sweep())
     await Server(config).serve(sockets=[listening])
     looking.cancel()
-    resource.setrlimit(resource.RLIMIT_DATA, (highest, highest))  # shutting down takes a thread, with its stack
+    resource.setrlimit(
+        resource.RLIMIT_DATA, (highest, highest)
+    )  # shutting down takes a thread, with its stack
 
 
 def stop(places: list[Place]) -> None:
@@ -196,7 +228,9 @@ def threads(count: int) -> ThreadPoolExecutor:
 
 
 def warm() -> None:
-    """Makes OpenBLAS take two buffers, for two threads that multiply. A forked process has them too."""
+    """Makes OpenBLAS take two buffers, for two threads that multiply. A forked process has them
+    too.
+    """
     square = np.ones((1000, 1000), np.float32)
     other = Thread(target=np.matmul, args=(square, square))
     other.start()

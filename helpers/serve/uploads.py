@@ -1,8 +1,11 @@
-"""A file arrives in parts. When all are there and the file is right, it takes the old one's place, at once.
+"""A file arrives in parts. When all are there and the file is right, it takes the old one's place,
+at once.
 
-Parts are collected beside the file's place, in `.NAME.<begin of its SHA-256>.part`. A request that writes there holds a
-lock on that file (flock(2)), which the kernel takes back when the process ends. A process can be killed at any moment:
-what has arrived stays, and the next process goes on with it."""
+Parts are collected beside the file's place, in `.NAME.<begin of its SHA-256>.part`. A request that
+writes there holds a lock on that file (flock(2)), which the kernel takes back when the process
+ends. A process can be killed at any moment: what has arrived stays, and the next process goes on
+with it.
+"""
 
 import asyncio
 import errno
@@ -20,7 +23,11 @@ from starlette.requests import Request
 from ..ideas.carts import MappedFile
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
-from ..whole import fcntl, regular_file, sync_folder  # no fcntl on Windows: lessons show this, but nobody serves
+from ..whole import (
+    fcntl,
+    regular_file,
+    sync_folder,
+)  # no fcntl on Windows: lessons show this, but nobody serves
 from .digits import digits_in
 from .validation import DISK_FULL, LENGTH, Part, Refused, room_on_disk
 from .versions import version_at, version_of
@@ -30,17 +37,24 @@ STALE_S = 24 * 3600  # an unfinished file that nobody has added to for so long i
 
 
 async def receive(request: Request, path: Path, part: Part) -> str | None:
-    """Takes a part in. Returns the new version if it was the last part, and None if more must come."""
+    """Takes a part in. Returns the new version if it was the last part, and None if more must
+    come.
+    """
     parts = parts_of(path, part.digest)
     with room_on_disk():
         async with locked(parts) as file:
             offset = os.fstat(file).st_size
-            if offset > part.size:  # from a request that gave another size: it can't become this file
+            if (
+                offset > part.size
+            ):  # from a request that gave another size: it can't become this file
                 os.ftruncate(file, 0)
                 offset = 0
             if part.first and not offset and (version := await published(path, part.digest)):
-                return version  # by an earlier request, whose client lost the connection before the answer
-            check_again = part.first == part.last == part.size - 1 == offset - 1  # all is there, but unchecked
+                # by an earlier request, whose client lost the connection before the answer
+                return version
+            check_again = (
+                part.first == part.last == part.size - 1 == offset - 1
+            )  # all is there, but unchecked
             if part.first != offset and not check_again:
                 headers = {"Upload-Offset": str(offset)}
                 raise Refused(409, f"byte {offset} comes next, not {part.first}", headers=headers)
@@ -55,7 +69,9 @@ async def receive(request: Request, path: Path, part: Part) -> str | None:
 
 
 async def write(request: Request, file: int, at: int) -> None:
-    """Writes the body to the file, piece by piece as it arrives; what has arrived when the connection breaks stays."""
+    """Writes the body to the file, piece by piece as it arrives; what has arrived when the
+    connection breaks stays.
+    """
     async for piece in request.stream():
         while piece:
             count = await asyncio.to_thread(os.pwrite, file, piece, at)
@@ -63,9 +79,11 @@ async def write(request: Request, file: int, at: int) -> None:
 
 
 def publish(file: int, parts: Path, path: Path, digest: bytes) -> str:
-    """Checks the file, and renames it to `path`. Whoever has the old file open or mapped keeps it. Synced before and
-    after (fsync(2), rename(2)), so that a power cut leaves the old file or the new one. The time of the last change is
-    set here, because the kernel's clock for it is coarse, and two versions must not look alike."""
+    """Checks the file, and renames it to `path`. Whoever has the old file open or mapped keeps it.
+    Synced before and after (fsync(2), rename(2)), so that a power cut leaves the old file or the
+    new one. The time of the last change is set here, because the kernel's clock for it is coarse,
+    and two versions must not look alike.
+    """
     try:
         if sha256(parts) != digest:
             raise Refused(422, "the SHA-256 is wrong; begin again", "Repr-Digest")
@@ -85,7 +103,9 @@ def publish(file: int, parts: Path, path: Path, digest: bytes) -> str:
 async def published(path: Path, digest: bytes) -> str | None:
     """The version that `path` leads to, if it has this SHA-256."""
     version = version_at(path)
-    return version if version and await asyncio.to_thread(sha256_of, path, version) == digest else None
+    return (
+        version if version and await asyncio.to_thread(sha256_of, path, version) == digest else None
+    )
 
 
 @lru_cache(16)
@@ -104,15 +124,19 @@ def parts_of(path: Path, digest: bytes) -> Path:
 
 
 def collected(parts: Path, size: str) -> int:
-    """How many bytes have arrived; 0 if they're more than the `size` that the client says, if it says one."""
+    """How many bytes have arrived; 0 if they're more than the `size` that the client says, if it
+    says one.
+    """
     offset = parts.stat().st_size if parts.exists() else 0
     return 0 if LENGTH.fullmatch(size) and offset > int(size) else offset
 
 
 @asynccontextmanager
 async def locked(parts: Path) -> AsyncIterator[int]:
-    """The file of parts, open and locked. 409 if another request keeps the lock for too long. An empty file is removed
-    on exit; so is a partial one when the disk is full, since it can't be completed."""
+    """The file of parts, open and locked. 409 if another request keeps the lock for too long. An
+    empty file is removed on exit; so is a partial one when the disk is full, since it can't be
+    completed.
+    """
     deadline = time.monotonic() + LOCK_TIMEOUT_S
     while (file := try_lock(parts)) is None:
         if time.monotonic() > deadline:
@@ -131,7 +155,9 @@ async def locked(parts: Path) -> AsyncIterator[int]:
 
 
 def try_lock(parts: Path) -> int | None:
-    """The file of parts, open and locked; None if another request holds the lock, or has just published the file."""
+    """The file of parts, open and locked; None if another request holds the lock, or has just
+    published the file.
+    """
     file = os.open(parts, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     with suppress(BlockingIOError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -151,6 +177,9 @@ def remove_stale(folder: Path) -> None:
     """Removes unfinished files that nobody has added to for a day."""
     for parts in folder.glob(".*.part"):
         with suppress(OSError):  # it has just been published, or isn't a file
-            if parts.stat().st_mtime < time.time() - STALE_S and (file := try_lock(parts)) is not None:
+            if (
+                parts.stat().st_mtime < time.time() - STALE_S
+                and (file := try_lock(parts)) is not None
+            ):
                 parts.unlink()
                 os.close(file)

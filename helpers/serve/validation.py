@@ -1,5 +1,7 @@
-"""What a request may say. Anything else is refused: `Refused` says with which status, and why. The headers and statuses
-of an upload are those of lesson 02 (ideas/inbox.py). What has come of a broken part is dropped there, and kept here."""
+"""What a request may say. Anything else is refused: `Refused` says with which status, and why. The
+headers and statuses of an upload are those of lesson 02 (ideas/inbox.py). What has come of a broken
+part is dropped there, and kept here.
+"""
 
 import errno
 import re
@@ -15,13 +17,21 @@ from ..ideas.inbox import CONTENT_RANGE, DIGEST, NAME
 from ..ideas.safetensors import SafetensorsError
 
 LENGTH = re.compile(r"\d{1,18}", re.ASCII)
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room or no inode; the user's quota; the file's limit
+DISK_FULL = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+)  # no room or no inode; the user's quota; the file's limit
 
 
 class Refused(Exception):
-    """The answer to a request that can't be met: a status, the reason, the rule it broke if any, more headers."""
+    """The answer to a request that can't be met: a status, the reason, the rule it broke if any,
+    more headers.
+    """
 
-    def __init__(self, status: int, reason: str, rule: str = "", headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, reason: str, rule: str = "", headers: dict[str, str] | None = None
+    ) -> None:
         super().__init__(reason)
         self.status, self.reason, self.rule, self.headers = status, reason, rule, headers or {}
 
@@ -38,7 +48,9 @@ def room_on_disk() -> Iterator[None]:
 
 
 class Part(NamedTuple):
-    """A part of an upload: bytes `first` to `last` of `size`, of a file with this SHA-256 (32 bytes)."""
+    """A part of an upload: bytes `first` to `last` of `size`, of a file with this SHA-256 (32
+    bytes).
+    """
 
     first: int
     last: int
@@ -49,7 +61,9 @@ class Part(NamedTuple):
 def name_of(name: str) -> str:
     """The name, if it can be a model's or a tenant's."""
     if not NAME.fullmatch(name):
-        raise Refused(404, f"{name[:100]!r} can't be a name: up to 100 letters, digits, '.', '_' and '-'")
+        raise Refused(
+            404, f"{name[:100]!r} can't be a name: up to 100 letters, digits, '.', '_' and '-'"
+        )
     return name
 
 
@@ -61,7 +75,10 @@ def digest_in(request: Request) -> bytes:
 
 def part_in(request: Request, largest: int) -> Part:
     """Which part a PUT brings. Without Content-Range it's the whole file."""
-    content_length, content_range = request.headers.get("Content-Length", ""), request.headers.get("Content-Range")
+    content_length, content_range = (
+        request.headers.get("Content-Length", ""),
+        request.headers.get("Content-Range"),
+    )
     if not LENGTH.fullmatch(content_length):
         raise Refused(411, "a part says its length: Content-Length")
     length = int(content_length)
@@ -70,9 +87,13 @@ def part_in(request: Request, largest: int) -> Part:
     elif header := CONTENT_RANGE.fullmatch(content_range):
         first, last, size = map(int, header.groups())
     else:
-        raise Refused(400, f"Content-Range is {content_range[:100]!r}; it would be 'bytes 0-99/200'")
+        raise Refused(
+            400, f"Content-Range is {content_range[:100]!r}; it would be 'bytes 0-99/200'"
+        )
     if not first <= last < size or length != last + 1 - first:
-        raise Refused(400, f"bytes {first} to {last} of {size} are not the {length} bytes of this part")
+        raise Refused(
+            400, f"bytes {first} to {last} of {size} are not the {length} bytes of this part"
+        )
     if size > largest:
         raise Refused(413, f"{size:,} bytes are too many; {largest:,} is the limit")
     return Part(first, last, size, digest_in(request))

@@ -1,12 +1,15 @@
 """Which version of a model does a request get, how is it opened, and when is an old one unmapped?
 
-Each request asks the file's name where it leads now (stat(2)). So as soon as a new file has taken the name, every
-request to any worker gets it. A request borrows a yoke of its version: it ends on the version it began on, and the last
-one to end unmaps it. No request waits until others have ended.
+Each request asks the file's name where it leads now (stat(2)). So as soon as a new file has taken
+the name, every request to any worker gets it. A request borrows a yoke of its version: it ends on
+the version it began on, and the last one to end unmaps it. No request waits until others have
+ended.
 
-What takes long is done in a thread: to open a version, and to let go of one. (The last munmap(2) of a deleted file
-frees its pages: a tenth of a second for 512 MiB.) What has begun goes on meanwhile, and only those that came for the
-new version wait until it is open. They all wait for one task, so waiting takes no thread."""
+What takes long is done in a thread: to open a version, and to let go of one. (The last munmap(2) of
+a deleted file frees its pages: a tenth of a second for 512 MiB.) What has begun goes on meanwhile,
+and only those that came for the new version wait until it is open. They all wait for one task, so
+waiting takes no thread.
+"""
 
 import asyncio
 import json
@@ -32,7 +35,9 @@ class Superseded(Exception):
 
 
 class Key(NamedTuple):
-    """What a yoke in the cache was made from. `own` and `own_version`: a tenant's weights, or None and ""."""
+    """What a yoke in the cache was made from. `own` and `own_version`: a tenant's weights, or None
+    and "".
+    """
 
     path: Path
     version: str
@@ -42,17 +47,22 @@ class Key(NamedTuple):
 
     def outdated(self) -> bool:
         """Does a name lead elsewhere now?"""
-        return self.version != version_at(self.path) or bool(self.own and self.own_version != version_at(self.own))
+        return self.version != version_at(self.path) or bool(
+            self.own and self.own_version != version_at(self.own)
+        )
 
     def weight(self, yoke: Yoke) -> int:
-        """The bytes that its yoke counts for in the cache: what it takes of this process's own memory, and no mapped
-        file, whose pages are only lent. At least SLOT, which limits how many there are, too: each mapping keeps a
-        descriptor, and a process often gets 1,024."""
+        """The bytes that its yoke counts for in the cache: what it takes of this process's own
+        memory, and no mapped file, whose pages are only lent. At least SLOT, which limits how many
+        there are, too: each mapping keeps a descriptor, and a process often gets 1,024.
+        """
         return max(SLOT, 0 if self.backend == "mapped" else yoke.size)
 
 
 class Versions:
-    """The versions that this process has open. What they take of its own memory stays within `capacity` bytes."""
+    """The versions that this process has open. What they take of its own memory stays within
+    `capacity` bytes.
+    """
 
     def __init__(self, capacity: int = 2 * GiB) -> None:
         self.cache: YokeCache[Key] = YokeCache(capacity, opened, Key.weight)
@@ -68,7 +78,9 @@ class Versions:
                 raise Refused(404, "there is no such tenant")
             if (yoke := self.cache.kept(key)) is not None:
                 return key.version, yoke
-            if key not in self.opening:  # one task, for all who wait for it: it goes on if one of them goes
+            if (
+                key not in self.opening
+            ):  # one task, for all who wait for it: it goes on if one of them goes
                 task = self.opening[key] = asyncio.create_task(asyncio.to_thread(self._open, key))
                 task.add_done_callback(lambda _, key=key: self.opening.pop(key))
             try:
@@ -89,7 +101,9 @@ class Versions:
         yoke = None
         with suppress(MemoryError):
             yoke = self.cache.get(key)
-        if yoke is None:  # not within an `except`: its traceback would keep what was copied until then
+        if (
+            yoke is None
+        ):  # not within an `except`: its traceback would keep what was copied until then
             self.let_go()
             yoke = self.cache.get(key)
         return yoke
@@ -100,7 +114,9 @@ class Versions:
             self.cache.drop(key)
 
     def let_go(self) -> None:
-        """Drops what takes memory of this process's own, copies and tenants' weights, to make room."""
+        """Drops what takes memory of this process's own, copies and tenants' weights, to make
+        room.
+        """
         keys = self.cache.keys()
         for key in keys:
             if key.backend != "mapped" or key.own:
@@ -108,7 +124,9 @@ class Versions:
 
 
 def version_of(status: os.stat_result) -> str:
-    """A name for the bytes that a file has: no two files at one path have the same, one after the other."""
+    """A name for the bytes that a file has: no two files at one path have the same, one after the
+    other.
+    """
     return f"{status.st_ino:x}-{status.st_size:x}-{status.st_mtime_ns:x}"
 
 
@@ -121,13 +139,19 @@ def version_at(path: Path) -> str:
 
 
 def opened(key: Key) -> Yoke:
-    """Opens what the key says. Superseded if that's no longer there, which is found out afterwards."""
+    """Opens what the key says. Superseded if that's no longer there, which is found out
+    afterwards.
+    """
     try:
         weights = json.loads(key.own.read_bytes()) if key.own else {}
         yoke = BACKENDS[key.backend](key.path)
     except FileNotFoundError:
         raise Superseded from None
-    except (SafetensorsError, EmptyFile, Refused) as error:  # somebody overwrote what had been checked
+    except (
+        SafetensorsError,
+        EmptyFile,
+        Refused,
+    ) as error:  # somebody overwrote what had been checked
         raise Refused(503, f"the file of {key.path.name} is damaged: {error}") from None
     if weights:
         try:

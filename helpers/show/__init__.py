@@ -1,11 +1,13 @@
 """Show what was measured: pictures with alternative text, tables, and interactive pictures.
 
-`curves` memory over time, one panel per method · `bars` and `table` method x meter · `shared_table` process x meter ·
-`copy_paths` what is copied how often · `lines` several things by a number · `dial` a slider over what was measured at
-each position of a knob · `page_film` the state of every page · `page_explorer` the same, live · `rust` a Rust twin ·
-`memory_words` words and addresses · `gallery` small pictures, such as digits, and what a model took them for.
-magic.py is `%measure`. Every chart draws under `@look()` and returns `picture(fig, alt, caption)`, so each has its
-alternative text, which `words.alt_text` puts together. What one lesson alone draws is in `lessons`."""
+`curves` memory over time, one panel per method · `bars` and `table` method x meter · `shared_table`
+process x meter · `copy_paths` what is copied how often · `lines` several things by a number ·
+`dial` a slider over what was measured at each position of a knob · `page_film` the state of every
+page · `page_explorer` the same, live · `rust` a Rust twin · `memory_words` words and addresses ·
+`gallery` small pictures, such as digits, and what a model took them for. magic.py is `%measure`.
+Every chart draws under `@look()` and returns `picture(fig, alt, caption)`, so each has its
+alternative text, which `words.alt_text` puts together. What one lesson alone draws is in `lessons`.
+"""
 
 from .curves import curves
 from .dial import dial

@@ -1,4 +1,6 @@
-"""`python -m helpers.show picture.png < run.json`: the picture of a run that `python -m helpers.measure` has kept."""
+"""`python -m helpers.show picture.png < run.json`: the picture of a run that `python -m
+helpers.measure` has kept.
+"""
 
 import json
 import sys

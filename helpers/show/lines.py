@@ -27,18 +27,28 @@ def lines(
     by_unit: str = "",
     at: tuple[str, float] | None = None,
 ) -> Picture:
-    """`results`: name -> number -> value. `by` says what the number is; "chunk size" and other sizes are in bytes.
+    """`results`: name -> number -> value. `by` says what the number is; "chunk size" and other
+    sizes are in bytes.
 
-    lines("workers", {"Tokio 1.43": {1: 68_240, 8: 138_843}}, "bytes", "bytes held", ("published", 172_952))
-    lines("chunk size", {"plain loop": {4096: 0.4, 65536: 0.1}}, "seconds", "time for 1 GiB")
+    lines("workers", {"Tokio 1.43": {1: 68_240, 8: 138_843}}, "bytes", "bytes held", ("published",
+    172_952)) lines("chunk size", {"plain loop": {4096: 0.4, 65536: 0.1}}, "seconds", "time for 1
+    GiB")
 
-    `unit` and `by_unit` are units as in `words.amount`. `level` is a name and a value, a dashed line across; `at` a
-    name and a number, a dashed line upright. Sizes stand on an axis of powers of two. So do more than 12 numbers, and
-    then only powers of two are marked and told. ValueError unless 1 to 4 lines have two points or more, all above 0."""
+    `unit` and `by_unit` are units as in `words.amount`. `level` is a name and a value, a dashed
+    line across; `at` a name and a number, a dashed line upright. Sizes stand on an axis of powers
+    of two. So do more than 12 numbers, and then only powers of two are marked and told. ValueError
+    unless 1 to 4 lines have two points or more, all above 0.
+    """
     values = [value for line in results.values() for value in line.values()]
-    if not 1 <= len(results) <= len(MARKS) or min(map(len, results.values())) < 2 or min(values) <= 0:
+    if (
+        not 1 <= len(results) <= len(MARKS)
+        or min(map(len, results.values())) < 2
+        or min(values) <= 0
+    ):
         points = {name: len(line) for name, line in results.items()}
-        raise ValueError(f"take 1 to {len(MARKS)} lines of two points or more, above 0; these have: {points}")
+        raise ValueError(
+            f"take 1 to {len(MARKS)} lines of two points or more, above 0; these have: {points}"
+        )
     by_unit = by_unit or ("bytes" if by.endswith("size") else "count")
     numbers = sorted({number for line in results.values() for number in line})
     if len(numbers) > MOST_TICKS:
@@ -69,7 +79,10 @@ def lines(
         ax.plot(*zip(*sorted(line.items()), strict=True), **style)
         ax.plot(marked.keys(), marked.values(), marker, **style)
         keys.append(Line2D([], [], label=name, marker=marker, **style))
-        rows[name] = [f"{_exact(value, unit)} at {amount(number, by_unit)}" for number, value in marked.items()]
+        rows[name] = [
+            f"{_exact(value, unit)} at {amount(number, by_unit)}"
+            for number, value in marked.items()
+        ]
     dashed = [(ax.axhline, *level, _exact(level[1], unit))] if level else []
     dashed += [(ax.axvline, *at, amount(at[1], by_unit))] if at else []
     for draw, name, place, words in dashed:

@@ -1,4 +1,6 @@
-"""A Rust twin on the page: lines of its source, what it printed, and where those numbers come from."""
+"""A Rust twin on the page: lines of its source, what it printed, and where those numbers come
+from.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +40,9 @@ class Ink(Style):
 
 @dataclass(frozen=True)
 class Rust:
-    """What `rust` returns: a notebook shows the HTML, a terminal the text. `table`: numbers, or a message."""
+    """What `rust` returns: a notebook shows the HTML, a terminal the text. `table`: numbers, or a
+    message.
+    """
 
     source: str
     table: Table | str | None
@@ -49,7 +53,9 @@ class Rust:
 
     def _repr_html_(self) -> str:
         code = table = ""
-        if self.source:  # coloured inline, as a notebook has no style sheet; focusable, so the keyboard can scroll it
+        # coloured inline, as a notebook has no style sheet; focusable, so the keyboard can scroll
+        # it
+        if self.source:
             formatter = HtmlFormatter(nowrap=True, noclasses=True, style=Ink)
             html = highlight(self.source, RustLexer(stripnl=False), formatter)
             ground = f"background:{Ink.background_color};color:#211e1a;padding:.75em .8em"
@@ -62,21 +68,29 @@ class Rust:
         return f'{code}{table}<p style="font-size:smaller">{escape(self.made)}.</p>'
 
 
-def rust(twin: Twin | Refusal, *parts: str, sections: Sequence[str] | None = None, caption: str = "") -> Rust:
+def rust(
+    twin: Twin | Refusal, *parts: str, sections: Sequence[str] | None = None, caption: str = ""
+) -> Rust:
     """These parts of the twin's source, and a table of what it printed.
 
-    `sections` selects and orders the table's sections; default: all; no table with (). Sections with the same figures
-    become rows of one table. For a program that rustc refuses, its message takes the table's place. ValueError for an
-    unknown part or section."""
+    `sections` selects and orders the table's sections; default: all; no table with (). Sections
+    with the same figures become rows of one table. For a program that rustc refuses, its message
+    takes the table's place. ValueError for an unknown part or section.
+    """
     source = "\n".join(map(twin.part, parts))
     if isinstance(twin, Refusal):
         return Rust(source, None if sections == () else twin.message, twin.made)
     chosen = list(twin.figures) if sections is None else list(sections)
     if unknown := [name for name in chosen if name not in twin.figures]:
-        raise ValueError(f"{twin.name}.rs has no section {unknown[0]!r}; there are: {', '.join(twin.figures)}")
+        raise ValueError(
+            f"{twin.name}.rs has no section {unknown[0]!r}; there are: {', '.join(twin.figures)}"
+        )
     if not chosen:
         return Rust(source, None, twin.made)
-    cells = {name: {key: _cell(name, key, value) for key, value in twin.figures[name].items()} for name in chosen}
+    cells = {
+        name: {key: _cell(name, key, value) for key, value in twin.figures[name].items()}
+        for name in chosen
+    }
     names, *others = [tuple(figures) for figures in cells.values()]
     if not others:
         header, rows = (chosen[0], "value"), list(cells[chosen[0]].items())
@@ -84,7 +98,11 @@ def rust(twin: Twin | Refusal, *parts: str, sections: Sequence[str] | None = Non
         header, rows = ("", *names), [(name, *figures.values()) for name, figures in cells.items()]
     else:
         header = ("", "figure", "value")
-        rows = [(section, name, cell) for section, figures in cells.items() for name, cell in figures.items()]
+        rows = [
+            (section, name, cell)
+            for section, figures in cells.items()
+            for name, cell in figures.items()
+        ]
     return Rust(source, Table(caption or f"What {twin.name}.rs prints.", header, rows), twin.made)
 
 

@@ -1,7 +1,9 @@
-"""Teaching with measurements: predictions, exercises, quizzes, claims; and the student's own copies of the lessons.
+"""Teaching with measurements: predictions, exercises, quizzes, claims; and the student's own copies
+of the lessons.
 
 from helpers.teach import claim, exercise, predict, quiz, recorded
-from helpers.teach import hand_in, join, progress"""
+from helpers.teach import hand_in, join, progress
+"""
 
 from .claims import claim
 from .exercises import Exercise, exercise

@@ -1,9 +1,11 @@
 """Controls: how a claim is seen to fail.
 
-A control puts another measured case in place of the case that a claim is about; the same cell must then say that the
-claim doesn't hold. Controls lie in data/claims.toml beside their claim, by lesson: a text for the case that can follow
-"with" ("slurp in the mapping's place"), and the statements that put the case there. The statements rebind names and
-change no object. A comparison that holds under every control asserts nothing."""
+A control puts another measured case in place of the case that a claim is about; the same cell must
+then say that the claim doesn't hold. Controls lie in data/claims.toml beside their claim, by
+lesson: a text for the case that can follow "with" ("slurp in the mapping's place"), and the
+statements that put the case there. The statements rebind names and change no object. A comparison
+that holds under every control asserts nothing.
+"""
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +20,8 @@ from .words import inline
 
 TRIES = "import helpers.teach.controls as _controls; display(_controls.noticed({lesson!r}))"
 PLAIN = "application/vnd.zero-copy.controls+json"  # what was tried, as data: no notebook shows it
-_ASKED = "_asked"  # in the cell that is run again, the name of the function that looks at a claim's comparisons
+# in the cell that is run again, the name of the function that looks at a claim's comparisons
+_ASKED = "_asked"
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,10 @@ class Noticed:
                 came = "Holds all the same" if case.holds else "Does not hold"
                 measured = (case.measured or case.error).rstrip(".")
                 which = f" (<code>{escape(case.failed[0])}</code>)" if case.failed else ""
-                rows.append(f"<dd><strong>With {inline(case.case)}:</strong> {inline(measured)}. {came}{which}.</dd>")
+                rows.append(
+                    f"<dd><strong>With {inline(case.case)}:</strong> {inline(measured)}. "
+                    f"{came}{which}.</dd>"
+                )
                 lines.append(f"{claim}, with {case.case}: {measured}")
         title = '<p class="label">How we would notice</p>'
         html = f'<div class="zc-noticed" role="note">{title}<dl>{"".join(rows)}</dl></div>'
@@ -65,7 +71,9 @@ def noticed(lesson: str) -> Noticed:
 
 
 def tried(source: str, names: Mapping[str, Any], lesson: str) -> Noticed:
-    """Runs a cell that asserts claims again, in a copy of its names: once for each control of each claim."""
+    """Runs a cell that asserts claims again, in a copy of its names: once for each control of each
+    claim.
+    """
     asked = _Asked()
     cell = compile(ast.fix_missing_locations(asked.visit(ast.parse(source))), "<claims>", "exec")
     found = [
@@ -80,10 +88,14 @@ def _under(cell: Any, names: Mapping[str, Any], claim: str, case: str, control: 
     said: dict[str, tuple[bool | None, str]] = {}
     failed: list[str] = []
 
-    def asked(id: str, holds: Callable[[], Any], comparisons: Mapping[str, Callable[[], Any]]) -> Any:
+    def asked(
+        id: str, holds: Callable[[], Any], comparisons: Mapping[str, Callable[[], Any]]
+    ) -> Any:
         if id == claim:
             for text, comparison in comparisons.items():
-                with suppress(Exception):  # a comparison that is reached only if those before it hold
+                with suppress(
+                    Exception
+                ):  # a comparison that is reached only if those before it hold
                     if not comparison():
                         failed.append(text)
         return holds()
@@ -103,7 +115,9 @@ def _under(cell: Any, names: Mapping[str, Any], claim: str, case: str, control: 
 
 
 class _Asked(ast.NodeTransformer):
-    """claim(id, holds=a and b < c < d, …) becomes claim(id, holds=_asked(id, lambda: …, {"a": lambda: a, …}), …)."""
+    """claim(id, holds=a and b < c < d, …) becomes claim(id, holds=_asked(id, lambda: …, {"a":
+    lambda: a, …}), …).
+    """
 
     def __init__(self) -> None:
         self.comparisons: dict[str, tuple[str, ...]] = {}
@@ -118,23 +132,38 @@ class _Asked(ast.NodeTransformer):
         self.generic_visit(node)
         if not is_claim(node):
             return node
-        id, holds, *rest = [*node.args, *(each.value for each in node.keywords if each.arg == "holds")]
+        id, holds, *rest = [
+            *node.args,
+            *(each.value for each in node.keywords if each.arg == "holds"),
+        ]
         parts = {ast.unparse(part): part for part in self._parts(holds)}
         self.comparisons[id.value] = tuple(parts)
-        each = ast.Dict([ast.Constant(text) for text in parts], [_later(part) for part in parts.values()])
-        node.args = [id, ast.Call(ast.Name(_ASKED, ast.Load()), [id, _later(holds), each], []), *rest]
+        each = ast.Dict(
+            [ast.Constant(text) for text in parts], [_later(part) for part in parts.values()]
+        )
+        node.args = [
+            id,
+            ast.Call(ast.Name(_ASKED, ast.Load()), [id, _later(holds), each], []),
+            *rest,
+        ]
         node.keywords = [each for each in node.keywords if each.arg != "holds"]
         return node
 
     def _parts(self, holds: ast.expr) -> Iterator[ast.expr]:
-        """Everything that must be true, part by part; a name that the cell assigns stands for its value."""
-        if isinstance(holds, ast.Name) and isinstance(self.named.get(holds.id), ast.BoolOp | ast.Compare | ast.Call):
+        """Everything that must be true, part by part; a name that the cell assigns stands for its
+        value.
+        """
+        if isinstance(holds, ast.Name) and isinstance(
+            self.named.get(holds.id), ast.BoolOp | ast.Compare | ast.Call
+        ):
             yield from self._parts(self.named[holds.id])
         elif isinstance(holds, ast.BoolOp) and isinstance(holds.op, ast.And):
             for value in holds.values:
                 yield from self._parts(value)
         elif isinstance(holds, ast.IfExp):
-            yield from self._parts(holds.orelse if isinstance(holds.body, ast.Constant) else holds.body)
+            yield from self._parts(
+                holds.orelse if isinstance(holds.body, ast.Constant) else holds.body
+            )
         elif isinstance(holds, ast.Compare):
             sides = [holds.left, *holds.comparators]
             for left, how, right in zip(sides, holds.ops, sides[1:], strict=False):

@@ -1,6 +1,8 @@
-"""Reads exercises/: one folder per exercise, with its texts, its starter, its check and its answers as files.
-exercises/README.md describes the form. A file that breaks it raises Malformed, which names the file, the line and what
-would be right. Nothing is executed here but check.py and quizzes.py, when they are asked for."""
+"""Reads exercises/: one folder per exercise, with its texts, its starter, its check and its answers
+as files. exercises/README.md describes the form. A file that breaks it raises Malformed, which
+names the file, the line and what would be right. Nothing is executed here but check.py and
+quizzes.py, when they are asked for.
+"""
 
 import ast
 import re
@@ -40,7 +42,9 @@ class Hint(NamedTuple):
 
 @dataclass(frozen=True)
 class Answer:
-    """A right or wrong answer. `expect`: the judge's cause, if wrong; `on`: the only system it applies to, or ""."""
+    """A right or wrong answer. `expect`: the judge's cause, if wrong; `on`: the only system it
+    applies to, or "".
+    """
 
     path: Path
     source: str
@@ -65,12 +69,16 @@ class Answer:
 
 def keys() -> list[str]:
     """Every exercise by its key, "02.chunks", in the order of the lessons."""
-    found = sorted(folder for folder in folders.EXERCISES.glob("[0-9][0-9]/*/") if folder.name[:1] not in "._")
+    found = sorted(
+        folder for folder in folders.EXERCISES.glob("[0-9][0-9]/*/") if folder.name[:1] not in "._"
+    )
     return [f"{folder.parent.name}.{folder.name}" for folder in found]
 
 
 def checked_in(cell: str) -> list[str]:
-    """The keys of the exercises that a notebook's cell checks, as in `exercise("02.chunks").check(copy_small)`."""
+    """The keys of the exercises that a notebook's cell checks, as in
+    `exercise("02.chunks").check(copy_small)`.
+    """
     return CHECKS.findall(cell)
 
 
@@ -79,7 +87,11 @@ def front_matter(folder: Path) -> tuple[dict[str, Any], str]:
     path = folder / "prompt.md"
     parts = re.fullmatch(r"(?s)---\n(.*?\n)---\n(.*)", read_text(path))
     if not parts:
-        refuse(path, 1, "begin with a line '---', then title, minutes and size, one per line, then '---'")
+        refuse(
+            path,
+            1,
+            "begin with a line '---', then title, minutes and size, one per line, then '---'",
+        )
     front = {}
     for number, line in enumerate(parts[1].splitlines(), 2):
         name, _, value = line.partition(":")
@@ -98,8 +110,12 @@ def hints(folder: Path) -> tuple[Hint, Hint]:
     headings = [HINT.fullmatch(heading) for heading in parts[::2]]
     numbers = [heading and heading[1] for heading in headings]
     if before.strip() or numbers != ["1", "2"] or not all(part.strip() for part in parts):
-        refuse(path, 0, "write two hints, under the headings '## Hint 1' and '## Hint 2', and nothing before. Causes "
-                "that a hint fits may follow: '## Hint 1: too-short, too-long'")  # fmt: skip
+        refuse(
+            path,
+            0,
+            "write two hints, under the headings '## Hint 1' and '## Hint 2', and nothing before. "
+            "Causes that a hint fits may follow: '## Hint 1: too-short, too-long'",
+        )
     causes = (tuple(re.findall(CAUSE, heading[2] or "")) for heading in headings)
     return tuple(Hint(part.strip(), fits) for part, fits in zip(parts[1::2], causes, strict=True))
 
@@ -110,7 +126,9 @@ def asked_for(starter: str) -> str:
 
 
 def solution(folder: Path, name: str) -> str | None:
-    """The solution, which defines `name`; None in a class edition, where only the teacher has it."""
+    """The solution, which defines `name`; None in a class edition, where only the teacher has
+    it.
+    """
     if not (folder / "solution.py").exists() and is_class_edition(folder):
         return None
     return source(folder / "solution.py", name)
@@ -121,20 +139,31 @@ def answers(folder: Path, kind: str, name: str) -> list[Answer]:
     if not (folder / kind).is_dir():
         if is_class_edition(folder):
             return []
-        refuse(folder, 0, f"there is no folder {kind}/; it holds two or more {kind} answers, each a .py file")
+        refuse(
+            folder,
+            0,
+            f"there is no folder {kind}/; it holds two or more {kind} answers, each a .py file",
+        )
     answers = []
     for path in sorted((folder / kind).glob("*.py")):
         text = source(path, name)
         expect, half, on = HEAD.match(text).groups("")
         if kind == "wrong" and not expect:
             first = text.partition("\n")[0]
-            refuse(path, 1, f"begin with '# expect: ' and the judge's cause, such as too-much-memory, not {first!r}")
+            refuse(
+                path,
+                1,
+                "begin with '# expect: ' and the judge's cause, such as too-much-memory, not "
+                f"{first!r}",
+            )
         answers.append(Answer(path, text, expect, bool(half), on))
     return answers
 
 
 def check(folder: Path) -> ModuleType:
-    """check.py as a module that travels by value: it holds what runs in the student's process, and what judges that."""
+    """check.py as a module that travels by value: it holds what runs in the student's process, and
+    what judges that.
+    """
     path = folder / "check.py"
     source(path, "judge")
     return _module(path, f"check_{folder.parent.name}_{folder.name}")
@@ -158,23 +187,46 @@ def quizzes(lesson: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _quiz_fault(entry: Any, name: str) -> str | None:
-    """What is wrong with a quiz's entry in quizzes.toml, and what would be right; None if nothing is."""
+    """What is wrong with a quiz's entry in quizzes.toml, and what would be right; None if nothing
+    is.
+    """
     parts = set(entry) if isinstance(entry, dict) else set()
     choices = entry["choices"] if "choices" in parts else None
-    if not (isinstance(choices, list) and {"question", "choices"} <= parts <= {"question", "choices", "measured_by"}):
-        return f"isn't question, measured_by (the name of a function in quizzes.py, or nothing), [[{name}.choices]]"
+    if not (
+        isinstance(choices, list)
+        and {"question", "choices"} <= parts <= {"question", "choices", "measured_by"}
+    ):
+        return (
+            "isn't question, measured_by (the name of a function in quizzes.py, or nothing),"
+            f" [[{name}.choices]]"
+        )
     for choice in choices:
-        if not (isinstance(choice, dict) and {"text", "feedback"} <= set(choice) <= {"text", "feedback", "right"}):
-            return "has a choice in another form; wanted: text, feedback, and in one choice right = true"
-    texts = [entry["question"], *(choice[part] for choice in choices for part in ("text", "feedback"))]
+        if not (
+            isinstance(choice, dict)
+            and {"text", "feedback"} <= set(choice) <= {"text", "feedback", "right"}
+        ):
+            return (
+                "has a choice in another form; wanted: text, feedback, and in one choice right = "
+                "true"
+            )
+    texts = [
+        entry["question"],
+        *(choice[part] for choice in choices for part in ("text", "feedback")),
+    ]
     if not all(isinstance(text, str) and text.strip() for text in texts):
         return "needs text for its question, and for the text and the feedback of each choice"
     rights = sum(choice.get("right") is True for choice in choices)
-    return None if rights == 1 else f"has {rights} choices with 'right = true'; exactly one should have it"
+    return (
+        None
+        if rights == 1
+        else f"has {rights} choices with 'right = true'; exactly one should have it"
+    )
 
 
 def measured_by(lesson: Path, name: str) -> int | None:
-    """The number of the right choice, as this function in a lesson's quizzes.py finds it; None if it can't measure."""
+    """The number of the right choice, as this function in a lesson's quizzes.py finds it; None if
+    it can't measure.
+    """
     return getattr(_module(lesson / "quizzes.py", f"quizzes_{lesson.name}"), name)()
 
 
@@ -186,9 +238,15 @@ def is_class_edition(folder: Path) -> bool:
 def source(path: Path, name: str | None = None) -> str:
     """The text of a Python file that defines `name`; if that is None, any function."""
     text, table = python(path)
-    defined = [symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()]
+    defined = [
+        symbol.get_name()
+        for symbol in table.get_symbols()
+        if symbol.is_assigned() or symbol.is_imported()
+    ]
     if name is None and not any(inside.get_type() == "function" for inside in table.get_children()):
-        refuse(path, 1, "it defines no function; the exercise asks for the last function it defines")
+        refuse(
+            path, 1, "it defines no function; the exercise asks for the last function it defines"
+        )
     if name is not None and name not in defined:
         refuse(path, 1, f"it doesn't define {name!r}")
     return text
@@ -209,11 +267,15 @@ def read_text(path: Path) -> str:
     except (FileNotFoundError, IsADirectoryError):
         refuse(path.parent, 0, f"{path.name} is missing")
     except UnicodeDecodeError as error:
-        refuse(path, path.read_bytes()[: error.start].count(b"\n") + 1, f"not UTF-8: {error.reason}")
+        refuse(
+            path, path.read_bytes()[: error.start].count(b"\n") + 1, f"not UTF-8: {error.reason}"
+        )
 
 
 def _module(path: Path, name: str) -> ModuleType:
-    """The file as a module, which cloudpickle carries by value. Loads it again if the file has changed."""
+    """The file as a module, which cloudpickle carries by value. Loads it again if the file has
+    changed.
+    """
     stamp = path.stat().st_mtime_ns
     loaded = sys.modules.get(name)
     if loaded is not None and loaded.__file__ == str(path) and loaded.__stamp__ == stamp:
@@ -233,8 +295,14 @@ def _module(path: Path, name: str) -> ModuleType:
 
 
 def place(error: BaseException, folder: Path) -> str:
-    """Where in a file of this folder an error was raised: " (exercises/02/chunks/check.py, line 12)"; "" if nowhere."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == folder]
+    """Where in a file of this folder an error was raised: " (exercises/02/chunks/check.py, line
+    12)"; "" if nowhere.
+    """
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).parent == folder
+    ]
     return f" ({_shown(Path(frames[-1].filename))}, line {frames[-1].lineno})" if frames else ""
 
 

@@ -1,6 +1,8 @@
-"""Exercises: a prompt, a starter, a check that measures, two hints, a solution. A check answers "not attempted", "not
-yet" with the reason, or "right", whatever the student's code does. That code runs in a fresh process, with a time and a
-memory limit, on a file made for this check; its work is judged from outside."""
+"""Exercises: a prompt, a starter, a check that measures, two hints, a solution. A check answers
+"not attempted", "not yet" with the reason, or "right", whatever the student's code does. That code
+runs in a fresh process, with a time and a memory limit, on a file made for this check; its work is
+judged from outside.
+"""
 
 import difflib
 import dis
@@ -34,7 +36,9 @@ for runs_there in (inside, owners):
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise, a folder of exercises/. `exercise("02.chunks")` shows it; then come check, hint and solution."""
+    """One exercise, a folder of exercises/. `exercise("02.chunks")` shows it; then come check, hint
+    and solution.
+    """
 
     key: str
     folder: Path = field(repr=False)
@@ -71,9 +75,12 @@ class Exercise:
         """The notebook's cell: the starter, and the call that checks it."""
         return f'{self.starter.rstrip()}\n\n\nexercise("{self.key}").check({self.name})'
 
-    def check(self, function: Any, *, size: int | str | None = None, timeout: float = 20) -> Verdict:
-        """Judges the function on `size` bytes (by default the exercise's own) and within `timeout` seconds, whatever it
-        does."""
+    def check(
+        self, function: Any, *, size: int | str | None = None, timeout: float = 20
+    ) -> Verdict:
+        """Judges the function on `size` bytes (by default the exercise's own) and within `timeout`
+        seconds, whatever it does.
+        """
         verdict = self.verdict(function, size=size, timeout=timeout)
         if verdict.outcome != "not attempted":
             right = verdict.outcome == "right" or self.was_right
@@ -88,7 +95,9 @@ class Exercise:
         timeout: float = 20,
         fence: Callable[[Path], Fence] = lambda folder: Fence(),
     ) -> Verdict:
-        """What `check` says, without counting it as an attempt; `fence(folder)` confines the processes there."""
+        """What `check` says, without counting it as an attempt; `fence(folder)` confines the
+        processes there.
+        """
         size, source, attempt = units.size(self.size if size is None else size), None, None
         try:
             if source := self._source(function):
@@ -108,11 +117,15 @@ class Exercise:
             verdict = slip.verdict
         except KeyboardInterrupt:
             verdict = Verdict(
-                "not yet", "you stopped the check. Run the cell again for a verdict.", cause="interrupted"
+                "not yet",
+                "you stopped the check. Run the cell again for a verdict.",
+                cause="interrupted",
             )
         except NotCarried as slip:
             verdict = Verdict("not yet", str(slip), cause=NOT_CARRIED)
-        except Exception as error:  # cells nested too deep, no room on the disk, a fault of the check, …
+        except (
+            Exception
+        ) as error:  # cells nested too deep, no room on the disk, a fault of the check, …
             begin, cause = "the check couldn't run", "not-checked"
             no_machine_s = not isinstance(error, OSError | MemoryError)
             if attempt and attempt.ran and no_machine_s:  # what no answer of ours causes
@@ -121,7 +134,13 @@ class Exercise:
             verdict = Verdict("not yet", why, cause=cause)
         figures = tuple(short(figure, 100) for figure in verdict.figures)
         judged, recording = _elsewhere(source), attempt and attempt.recording
-        return replace(verdict, because=short(verdict.because), figures=figures, judged=judged, recording=recording)
+        return replace(
+            verdict,
+            because=short(verdict.because),
+            figures=figures,
+            judged=judged,
+            recording=recording,
+        )
 
     @property
     def attempts(self) -> int:
@@ -136,10 +155,18 @@ class Exercise:
         """The next hint, at each call."""
         given = _hints_given.get(self.key, 0)
         if given == len(self.hints):
-            then = f'`exercise("{self.key}").solution()` shows a solution.' if self.solution_source else TEACHER_S
+            then = (
+                f'`exercise("{self.key}").solution()` shows a solution.'
+                if self.solution_source
+                else TEACHER_S
+            )
             return _said(f"Those were all the hints. {then}")
         number = _hints_given[self.key] = given + 1
-        last = "The next step is the solution." if self.solution_source else f"That was the last. {TEACHER_S}"
+        last = (
+            "The next step is the solution."
+            if self.solution_source
+            else f"That was the last. {TEACHER_S}"
+        )
         after = "1 more to come." if number == 1 else last
         return _said(f"**Hint {number} of 2.** {self.hints[given].text} ({after})")
 
@@ -148,27 +175,42 @@ class Exercise:
         if self.solution_source is None:
             return _said(TEACHER_S)
         if not (now or self.attempts):
-            first = "Try first: one check is enough, and a wrong answer teaches more than reading the solution."
-            return _said(f'{first} If you want it now: `exercise("{self.key}").solution(now=True)`.')
-        return Said(self.solution_source, f"<p><strong>A solution</strong></p>{block(self.solution_source)}")
+            first = (
+                "Try first: one check is enough, and a wrong answer teaches more than reading the "
+                "solution."
+            )
+            return _said(
+                f'{first} If you want it now: `exercise("{self.key}").solution(now=True)`.'
+            )
+        return Said(
+            self.solution_source,
+            f"<p><strong>A solution</strong></p>{block(self.solution_source)}",
+        )
 
     def reset(self) -> Said:
-        """Gives the starter back, in a new cell of the notebook or at the prompt. Replaces and forgets nothing."""
+        """Gives the starter back, in a new cell of the notebook or at the prompt. Replaces and
+        forgets nothing.
+        """
         shell = running_shell()
         if shell is None:
             return Said(self.cell, block(self.cell))
         shell.set_next_input(self.cell, replace=False)
         place = "in a new cell below" if hasattr(shell, "kernel") else "at the next prompt"
-        return _said(f"The starter is {place}. What you wrote is still there, and your tries still count.")
+        return _said(
+            f"The starter is {place}. What you wrote is still there, and your tries still count."
+        )
 
     def is_attempt(self, code: CodeType | None) -> bool:
-        """Is it more than the starter, and than `...`, `pass`, a docstring or `raise NotImplementedError`? None stands
-        for what isn't a `def`."""
+        """Is it more than the starter, and than `...`, `pass`, a docstring or `raise
+        NotImplementedError`? None stands for what isn't a `def`.
+        """
         stub = code and (does_nothing(code) or code.co_names == ("NotImplementedError",))
         return not code or not (stub or is_same(code, self._starter_code()))
 
     def made(self, text: str) -> Callable:
-        """The function that `text` defines under the exercise's name, as if a cell had defined it."""
+        """The function that `text` defines under the exercise's name, as if a cell had
+        defined it.
+        """
         space: dict[str, Any] = {"__name__": "__exercise__"}
         cell = f"<{self.key} {sha256(text.encode()).hexdigest()[:8]}>"
         linecache.cache[cell] = len(text), None, text.splitlines(keepends=True), cell
@@ -180,23 +222,35 @@ class Exercise:
 
     def _repr_html_(self) -> str:
         head = f"<p><strong>Exercise: {inline(self.title)}</strong> · {self.minutes} minutes</p>"
-        return f'<div class="zc-exercise" data-exercise="{escape(self.key)}">{head}{paragraphs(self.prompt)}</div>'
+        return (
+            '<div class="zc-exercise"'
+            f' data-exercise="{escape(self.key)}">{head}{paragraphs(self.prompt)}</div>'
+        )
 
     @property
     def _record(self) -> dict:
         stored = state.read(FILE).get(self.key)
-        return stored if isinstance(stored, dict) and isinstance(stored.get("attempts"), int) else {}
+        return (
+            stored if isinstance(stored, dict) and isinstance(stored.get("attempts"), int) else {}
+        )
 
     def _starter_code(self) -> CodeType:
         return source_named([("<starter>", self.starter)], self.name).code
 
     def _source(self, function: Any) -> Source | None:
-        """What is to be judged; None if nothing was attempted. Raises NotYet or NotCarried if it can't be judged."""
+        """What is to be judged; None if nothing was attempted. Raises NotYet or NotCarried if it
+        can't be judged.
+        """
         if function is None or function is Ellipsis:
             return None
         if not (callable(function) or isinstance(function, Source)):
-            raise NotYet("no-function", f"hand over the function itself, `check({self.name})`, not what it returns.")
-        source = function if isinstance(function, Source) else handed_over(function, self.name, self.key)
+            raise NotYet(
+                "no-function",
+                f"hand over the function itself, `check({self.name})`, not what it returns.",
+            )
+        source = (
+            function if isinstance(function, Source) else handed_over(function, self.name, self.key)
+        )
         if not self.is_attempt(source.code):
             return None
         if what := source.runs_nothing:
@@ -208,14 +262,21 @@ class Exercise:
 def _elsewhere(source: Source | None) -> str:
     """Which of the kernel's cells was judged, if it isn't the one that runs."""
     shell = running_shell()
-    if not (shell and source and source.file.startswith("<In ")) or source.file == f"<In [{running_cell(shell)}]>":
+    if (
+        not (shell and source and source.file.startswith("<In "))
+        or source.file == f"<In [{running_cell(shell)}]>"
+    ):
         return ""
     return f"`{source.name}` of cell {source.file[4:-1]}"
 
 
 def exercise(key: str) -> Exercise:
-    """The exercise of that key. Raises ValueError, which names the nearest; Malformed if its folder breaks the form."""
-    return read(folders.EXERCISES.joinpath(*nearest(key, exercise_files.keys(), "exercise").split(".")))
+    """The exercise of that key. Raises ValueError, which names the nearest; Malformed if its folder
+    breaks the form.
+    """
+    return read(
+        folders.EXERCISES.joinpath(*nearest(key, exercise_files.keys(), "exercise").split("."))
+    )
 
 
 def read(folder: Path) -> Exercise:
@@ -231,11 +292,18 @@ def exercises() -> tuple[Exercise, ...]:
 
 
 def nearest(key: str, known: Sequence[str], what: str) -> str:
-    """`key`, if it is known; otherwise ValueError, which names three: those that contain it, then the nearest."""
+    """`key`, if it is known; otherwise ValueError, which names three: those that contain it, then
+    the nearest.
+    """
     if key not in known:
         word = str(key).lower()
-        near = [one for one in known if word and word in one] + difflib.get_close_matches(word, known, n=3, cutoff=0)
-        raise ValueError(f"no {what} {key!r}; did you mean {' or '.join(map(repr, list(dict.fromkeys(near))[:3]))}?")
+        near = [one for one in known if word and word in one] + difflib.get_close_matches(
+            word, known, n=3, cutoff=0
+        )
+        raise ValueError(
+            f"no {what} {key!r}; did you mean "
+            f"{' or '.join(map(repr, list(dict.fromkeys(near))[:3]))}?"
+        )
     return key
 
 

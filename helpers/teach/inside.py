@@ -1,16 +1,23 @@
-"""What runners of several exercises share, in the student's fresh process. It travels by value and imports nothing else
-of `helpers`: anything imported here would count as the student's memory, and the student could change it."""
+"""What runners of several exercises share, in the student's fresh process. It travels by value and
+imports nothing else of `helpers`: anything imported here would count as the student's memory, and
+the student could change it.
+"""
 
 
 def started(name: str, steps, texts, runner, *args):
-    """Makes the student's function `name` as its notebook did, and returns runner(function, *args): while memory is
-    already measured, and in a new `__main__`, where pickle and dataclasses look for classes."""
+    """Makes the student's function `name` as its notebook did, and returns runner(function, *args):
+    while memory is already measured, and in a new `__main__`, where pickle and dataclasses look for
+    classes.
+    """
     import linecache
     import sys
     from types import ModuleType
 
     def get_ipython():
-        raise RuntimeError("`!…` and `%…` work only in a notebook's cell; in a function use shutil, os or subprocess")
+        raise RuntimeError(
+            "`!…` and `%…` work only in a notebook's cell; in a function use shutil, os or "
+            "subprocess"
+        )
 
     for file, text in texts.items():
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
@@ -23,9 +30,11 @@ def started(name: str, steps, texts, runner, *args):
 
 
 def kind_of(value, type=type) -> str:
-    """The name of the value's type, which no class that the student wrote can have: "bytearray", "numpy.ndarray". Types
-    made in C can't be changed, and say so with a flag that no `class` has (Py_TPFLAGS_IMMUTABLETYPE); any other type is
-    "class bytearray". `type` is Python's own, as it was before the student's code ran."""
+    """The name of the value's type, which no class that the student wrote can have: "bytearray",
+    "numpy.ndarray". Types made in C can't be changed, and say so with a flag that no `class` has
+    (Py_TPFLAGS_IMMUTABLETYPE); any other type is "class bytearray". `type` is Python's own, as it
+    was before the student's code ran.
+    """
     kind, about = type(value), type.__dict__
     name, module = about["__qualname__"].__get__(kind), about["__module__"].__get__(kind)
     if not about["__flags__"].__get__(kind) & 1 << 8:
@@ -34,12 +43,16 @@ def kind_of(value, type=type) -> str:
 
 
 def answers(function, cases: list[tuple]) -> list:
-    """What the function returns for each case's arguments: None and short tuples as they are, the rest as it prints."""
+    """What the function returns for each case's arguments: None and short tuples as they are, the
+    rest as it prints.
+    """
     return [_as_data(function(*case)) for case in cases]
 
 
 def some(array) -> list[float]:
-    """Up to 64 numbers from all over an array: enough to tell it from others, and few enough to send."""
+    """Up to 64 numbers from all over an array: enough to tell it from others, and few enough to
+    send.
+    """
     return [float(number) for number in array.ravel()[:: max(1, array.size // 64)][:64]]
 
 
@@ -61,7 +74,9 @@ def is_mapped(path) -> bool | None:
 
 
 def no_file_above(most: int) -> None:
-    """Keeps an endless loop from filling the disk: past `most` bytes, writing raises OSError. setrlimit(2)."""
+    """Keeps an endless loop from filling the disk: past `most` bytes, writing raises OSError.
+    setrlimit(2).
+    """
     import os
 
     if os.name == "posix":
@@ -73,7 +88,9 @@ def no_file_above(most: int) -> None:
 
 
 def not_on_the_disk(path: str) -> int | None:
-    """How many pages of the file are still to be written: cachestat(2), Linux 6.5; None where nothing can tell."""
+    """How many pages of the file are still to be written: cachestat(2), Linux 6.5; None where
+    nothing can tell.
+    """
     import ctypes
     import sys
 
@@ -89,7 +106,10 @@ def _as_data(value):
     if isinstance(value, tuple | list) and len(value) <= 8:
         values = map(_plain, value)
         plain = (float, str)  # and an int of 8 bytes: one of 10,000 digits can't even be printed
-        return tuple(v if type(v) in plain or (type(v) is int and abs(v) < 2**63) else repr(v)[:200] for v in values)
+        return tuple(
+            v if type(v) in plain or (type(v) is int and abs(v) < 2**63) else repr(v)[:200]
+            for v in values
+        )
     return value if value is None else repr(_plain(value))[:200]
 
 

@@ -1,5 +1,7 @@
-"""Merges three texts of a lesson, cell by cell: as handed out, as the student has it, and as a new edition has it.
-Cells with the same id are the same cell. Cells are dicts, as in the notebook's JSON."""
+"""Merges three texts of a lesson, cell by cell: as handed out, as the student has it, and as a new
+edition has it. Cells with the same id are the same cell. Cells are dicts, as in the notebook's
+JSON.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +19,11 @@ class Merged:
 
 
 def merged(base: Sequence[Cell], mine: Sequence[Cell], theirs: Sequence[Cell]) -> Merged:
-    """The student's lesson `mine`, once made from `base`, with what the edition `theirs` has changed since. What the
-    student changed or added stays; all else is as the edition has it, and outputs stay where the text is the same.
-    Without a `base`, whatever differs counts as the student's."""
+    """The student's lesson `mine`, once made from `base`, with what the edition `theirs` has
+    changed since. What the student changed or added stays; all else is as the edition has it, and
+    outputs stay where the text is the same. Without a `base`, whatever differs counts as the
+    student's.
+    """
     old, own, new = ({cell["id"]: cell for cell in cells} for cells in (base, _named(mine), theirs))
     cells, left = {}, []
     for name in own | new:
@@ -31,14 +35,20 @@ def merged(base: Sequence[Cell], mine: Sequence[Cell], theirs: Sequence[Cell]) -
             if will and text(will) != text(is_):
                 cells[name] = _without_outputs(will)
             elif will:  # the outputs stay
-                cells[name] = is_ if will["metadata"] == was["metadata"] else {**is_, "metadata": will["metadata"]}
+                cells[name] = (
+                    is_
+                    if will["metadata"] == was["metadata"]
+                    else {**is_, "metadata": will["metadata"]}
+                )
         else:
             cells[name] = is_
             if text(will) != text(was) and text(will) != text(is_):
                 left.append(is_)
     moved = [name for name in own if name in old] != [name for name in old if name in own]
     first, then = (own, new) if moved or not old else (new, own)
-    order = _woven([name for name in first if name in cells], [name for name in then if name in cells])
+    order = _woven(
+        [name for name in first if name in cells], [name for name in then if name in cells]
+    )
     brought = (name for name in own | cells if text(own.get(name)) != text(cells.get(name)))
     return Merged([cells[name] for name in order], tuple(brought), tuple(left))
 
@@ -53,7 +63,9 @@ def _without_outputs(cell: Cell) -> Cell:
 
 
 def _named(cells: Iterable[Cell]) -> list[Cell]:
-    """The cells, each with its own id: programs other than JupyterLab leave ids out, or repeat them."""
+    """The cells, each with its own id: programs other than JupyterLab leave ids out, or repeat
+    them.
+    """
     named: dict[str, Cell] = {}
     for cell in cells:
         name = cell.get("id")
@@ -64,7 +76,9 @@ def _named(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _woven(order: list[str], others: Sequence[str]) -> list[str]:
-    """`order` with the `others` that it lacks, each after its nearest predecessor among the others."""
+    """`order` with the `others` that it lacks, each after its nearest predecessor among the
+    others.
+    """
     woven = list(order)
     for at, name in enumerate(others):
         if name not in woven:

@@ -18,7 +18,9 @@ class NoNotebook(ValueError):
 
 
 def read(path: Path, data: bytes | None = None) -> Notebook:
-    """The notebook in this file, or in `data` from it. NoNotebook names the file and says why it can't be read."""
+    """The notebook in this file, or in `data` from it. NoNotebook names the file and says why it
+    can't be read.
+    """
     try:
         notebook = json.loads(content(path) if data is None else data)
     except OSError as error:
@@ -35,11 +37,17 @@ def read(path: Path, data: bytes | None = None) -> Notebook:
 def code_cells(notebook: Notebook) -> list[tuple[str, str]]:
     """The name, "<cell 31>", and the text of each code cell."""
     cells = enumerate(notebook["cells"], 1)
-    return [(f"<cell {number}>", "".join(cell["source"])) for number, cell in cells if cell["cell_type"] == "code"]
+    return [
+        (f"<cell {number}>", "".join(cell["source"]))
+        for number, cell in cells
+        if cell["cell_type"] == "code"
+    ]
 
 
 def content(path: Path) -> bytes:
-    """The bytes in a file. Raises OSError for anything that isn't a regular file, and for a file past LARGEST."""
+    """The bytes in a file. Raises OSError for anything that isn't a regular file, and for a file
+    past LARGEST.
+    """
     with regular_file(path) as file:
         if (size := os.fstat(file.fileno()).st_size) > LARGEST:
             words = f"it has {in_words(size, 'bytes')}; the limit is {in_words(LARGEST, 'bytes')}"

@@ -1,4 +1,6 @@
-"""What a student has done so far, and what comes next: the predictions, quizzes and exercises of every lesson."""
+"""What a student has done so far, and what comes next: the predictions, quizzes and exercises of
+every lesson.
+"""
 
 import re
 from html import escape
@@ -19,21 +21,38 @@ BAR = 40  # letters
 
 
 def progress() -> Said:
-    """A table of your predictions, quizzes and exercises in each lesson, a bar for all of them, and what comes next."""
+    """A table of your predictions, quizzes and exercises in each lesson, a bar for all of them, and
+    what comes next.
+    """
     known = exercises()
-    rows, dones, mosts, next_up = zip(*(_lesson(lesson, known) for lesson in folders.lessons()), strict=True)
-    caption = f"{sum(exercise.was_right for exercise in known)} of {len(known)} exercises are right."
+    rows, dones, mosts, next_up = zip(
+        *(_lesson(lesson, known) for lesson in folders.lessons()), strict=True
+    )
+    caption = (
+        f"{sum(exercise.was_right for exercise in known)} of {len(known)} exercises are right."
+    )
     done, most = sum(dones), sum(mosts)
     begun_first = sorted(filter(None, next_up), key=lambda step: not step.startswith("`"))
-    after = f"{done} of {most} done. " + (f"**Next:** {begun_first[0]}." if begun_first else "That's all there is.")
+    after = f"{done} of {most} done. " + (
+        f"**Next:** {begun_first[0]}." if begun_first else "That's all there is."
+    )
     full = BAR * done // most
-    outcomes = {sign: outcome for outcome, (sign, *_) in BADGES.items()}  # a badge for each sign and its words
+    outcomes = {
+        sign: outcome for outcome, (sign, *_) in BADGES.items()
+    }  # a badge for each sign and its words
     cells = html_table(caption, HEADER, rows)
-    table = re.sub("([✓○]) ([^·<]+[^ ·<])", lambda found: badge(outcomes[found[1]], found[2]), cells)
-    bar = f'<progress value="{done}" max="{most}" aria-label="done" style="width:100%;max-width:30em"></progress>'
+    table = re.sub(
+        "([✓○]) ([^·<]+[^ ·<])", lambda found: badge(outcomes[found[1]], found[2]), cells
+    )
+    bar = (
+        f'<progress value="{done}" max="{most}" aria-label="done"'
+        ' style="width:100%;max-width:30em"></progress>'
+    )
     said = f"{text_table(HEADER, rows)}\n{caption}\n{'█' * full}{'░' * (BAR - full)} {plain(after)}"
     shown = f"{table}{bar}{paragraphs(after)}"
-    if pages := [f"feedback/{page.name}" for page in sorted(folders.work().glob("feedback/*.html"))]:
+    if pages := [
+        f"feedback/{page.name}" for page in sorted(folders.work().glob("feedback/*.html"))
+    ]:
         said += f"\nYour teacher's feedback: {', '.join(pages)}"
         links = ", ".join(f'<a href="{escape(page)}">{escape(page)}</a>' for page in pages)
         shown += f"<p>Your teacher's feedback: {links}</p>"
@@ -41,18 +60,28 @@ def progress() -> Said:
 
 
 def _lesson(path: Path, known: tuple[Exercise, ...]) -> tuple[tuple[str, ...], int, int, str]:
-    """A lesson's row; how many of its predictions, quizzes and exercises are done, and how many there are; and what
-    comes next: a line of code in a lesson that was begun, otherwise the lesson; "" if all is done."""
+    """A lesson's row; how many of its predictions, quizzes and exercises are done, and how many
+    there are; and what comes next: a line of code in a lesson that was begun, otherwise the lesson;
+    "" if all is done.
+    """
     number, texts = path.name[:2], ["".join(cell["source"]) for cell in read(path)["cells"]]
     title = texts[0].splitlines()[0].lstrip("# ")
     asked = {key for text in texts for key in ASKED.findall(text)}
     on_time = asked & set(state.read(FILE))
     late = {key for key, value in state.read(LATE).items() if value} & asked - on_time
-    asks, mine = quizzes(number), [exercise for exercise in known if exercise.key.startswith(f"{number}.")]
+    asks, mine = (
+        quizzes(number),
+        [exercise for exercise in known if exercise.key.startswith(f"{number}.")],
+    )
     left = [f'`exercise("{exercise.key}")`' for exercise in mine if not exercise.was_right]
     unsolved = [f'`quiz("{quiz.key}")`' for quiz in asks if not quiz.solved]
     predicted = f"{len(on_time | late)} of {len(asked)}{f', {len(late)} late' if late else ''}"
-    row = (title, predicted, f"{len(asks) - len(unsolved)} of {len(asks)}", " · ".join(map(_stand, mine)))
+    row = (
+        title,
+        predicted,
+        f"{len(asks) - len(unsolved)} of {len(asks)}",
+        " · ".join(map(_stand, mine)),
+    )
     most = len(asked) + len(asks) + len(mine)
     done = most - (len(asked) - len(on_time | late)) - len(unsolved) - len(left)
     step = next(iter(left + unsolved), "")
@@ -60,7 +89,10 @@ def _lesson(path: Path, known: tuple[Exercise, ...]) -> tuple[tuple[str, ...], i
 
 
 def _stand(exercise: Exercise) -> str:
-    name, times = exercise.folder.name, "once" if exercise.attempts == 1 else f"{exercise.attempts} times"
+    name, times = (
+        exercise.folder.name,
+        "once" if exercise.attempts == 1 else f"{exercise.attempts} times",
+    )
     if exercise.was_right:
         return f"✓ {name}: right"
     return f"○ {name}: tried {times}" if exercise.attempts else f"{name}: not attempted"

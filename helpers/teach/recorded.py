@@ -1,4 +1,6 @@
-"""Shows, on a machine that lacks the meters, the recorded run of a machine that has them, and says so."""
+"""Shows, on a machine that lacks the meters, the recorded run of a machine that has them, and says
+so.
+"""
 
 import json
 import os
@@ -32,24 +34,34 @@ NEEDED = {
     "page states": "Page states are not measured here",
     "sharing": "Shares of memory are not measured here",
 }
-LEAST_LEFT = 512 * MiB  # with less, four workers get the notebook killed, and the page cache loses what is measured
-IN_MEMORY, LIMITED = "These files are in memory", "of this container's memory"  # why a recorded run is shown
+LEAST_LEFT = (
+    512 * MiB
+)  # with less, four workers get the notebook killed, and the page cache loses what is measured
+IN_MEMORY, LIMITED = (
+    "These files are in memory",
+    "of this container's memory",
+)  # why a recorded run is shown
 MOST_SAMPLES = 200  # of one run, in the file
 LARGEST_VALUE = 4096  # bytes of JSON
 
-stood_in: list[str] = []  # names of recorded runs that a kernel has shown since a claim was last made
+stood_in: list[
+    str
+] = []  # names of recorded runs that a kernel has shown since a claim was last made
 _said: dict[str, int | None] = {}  # in which cell it was said last
 _killed = killed()  # processes of this container, because its memory ran out
 
 
 def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = ()) -> M:
-    """`made`, or if this machine can't measure what matters, what data/recorded/`name`.json holds, and a printed line
-    that says whose figures these are. `made` may be a function that makes it, which isn't called in a container with
-    less than LEAST_LEFT of its memory, or where a library that it `needs` is missing. Nor do figures count that were
-    made while the container's memory ran out.
+    """`made`, or if this machine can't measure what matters, what data/recorded/`name`.json holds,
+    and a printed line that says whose figures these are. `made` may be a function that makes it,
+    which isn't called in a container with less than LEAST_LEFT of its memory, or where a library
+    that it `needs` is missing. Nor do figures count that were made while the container's memory ran
+    out.
 
-    Without a recorded run the result is `made` itself, whatever it lacks; NotMeasuredHere if nothing was made. With
-    ZERO_COPY_RECORD=1 (`make record`), what was made becomes the recorded run."""
+    Without a recorded run the result is `made` itself, whatever it lacks; NotMeasuredHere if
+    nothing was made. With ZERO_COPY_RECORD=1 (`make record`), what was made becomes the recorded
+    run.
+    """
     path = folders.RECORDED / f"{name}.json"
     value, refused = None, None
     try:
@@ -67,7 +79,9 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
             value = made
         why = next((NEEDED[meter] for meter in value.missing if meter in NEEDED), None)
         system = getattr(getattr(value, "machine", None), "file_system", None)
-        if not why and system and folders.in_memory(system):  # nothing comes from a disk, and pages count as shared
+        if (
+            not why and system and folders.in_memory(system)
+        ):  # nothing comes from a disk, and pages count as shared
             why = f"{IN_MEMORY} ({system}): no disk to measure, unless ZERO_COPY_DATA names one"
         if not why and (short := _lacking()):
             why = f"Not measured here: {short}"
@@ -86,7 +100,10 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
         return value
     if running_shell():
         stood_in.append(name)
-    words, cell = f"{why}. Recorded figures, made on: {machine}", getattr(running_shell(), "execution_count", None)
+    words, cell = (
+        f"{why}. Recorded figures, made on: {machine}",
+        getattr(running_shell(), "execution_count", None),
+    )
     if cell is None or _said.get(words) != cell:
         print(words)
     _said[words] = cell
@@ -94,7 +111,9 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
 
 
 def read(path: Path) -> tuple[Measured, Machine | None]:
-    """What a recorded file holds, and the machine it was made on. Raises ValueError if it isn't a recorded file."""
+    """What a recorded file holds, and the machine it was made on. Raises ValueError if it isn't a
+    recorded file.
+    """
     plain = json.loads(path.read_text(encoding="utf-8"))
     machine = None
     if isinstance(plain, dict) and set(plain) == {"machine", "made"}:
@@ -107,7 +126,9 @@ def read(path: Path) -> tuple[Measured, Machine | None]:
 
 
 def _lacking() -> str:
-    """What a container's memory is short of: it ran out since this was asked last, or too little is left; else ""."""
+    """What a container's memory is short of: it ran out since this was asked last, or too little is
+    left; else "".
+    """
     global _killed
     before, _killed = _killed, killed()
     left, limit = memory_left() or (LEAST_LEFT, 0)
@@ -134,12 +155,18 @@ def _plain(made: Measured) -> dict:
 
 def _short(run: Recording) -> Recording:
     """The same run in a smaller file: fewer samples, the highest of each kind among them."""
-    series = {name: found for name, found in vars(run).items() if isinstance(found, np.ndarray) and name != "value"}
+    series = {
+        name: found
+        for name, found in vars(run).items()
+        if isinstance(found, np.ndarray) and name != "value"
+    }
     if len(run.times) > MOST_SAMPLES:
         even = np.linspace(0, len(run.times) - 1, MOST_SAMPLES - len(series)).astype(int)
         indices = np.unique(np.append(even, [values.argmax() for values in series.values()]))
         series = {name: values[indices] for name, values in series.items()}
-    message = run.error and run.error.strip().splitlines()[-1]  # the rest of a trace names files of that machine
+    message = (
+        run.error and run.error.strip().splitlines()[-1]
+    )  # the rest of a trace names files of that machine
     return replace(run, **series, value=_short_value(run.value), error=message)
 
 

@@ -1,6 +1,8 @@
-"""Which function is a student's answer, and what it needs of a notebook's cells. Nothing is executed here. It is what
-the last cell with `exercise("02.chunks").check(copy_small)` hands over, if that's an attempt: one rule, for the cells
-of a notebook and for those that a kernel has run. With it goes source, and nothing that the cells made."""
+"""Which function is a student's answer, and what it needs of a notebook's cells. Nothing is
+executed here. It is what the last cell with `exercise("02.chunks").check(copy_small)` hands over,
+if that's an attempt: one rule, for the cells of a notebook and for those that a kernel has run.
+With it goes source, and nothing that the cells made.
+"""
 
 import ast
 import builtins
@@ -24,21 +26,49 @@ from typing import Any
 from ..kernel import running_shell
 
 Cell = tuple[str, str]  # the file that a traceback names, and its text
-NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)  # from compile(), whatever the text
+NOT_PYTHON = (
+    SyntaxError,
+    ValueError,
+    RecursionError,
+    MemoryError,
+)  # from compile(), whatever the text
 IMPORTS = (ast.Import, ast.ImportFrom)
 DEFINES = (*IMPORTS, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 ASSIGNS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete)
 PYTHON = (sys.prefix, sys.base_prefix, site.getusersitepackages(), Path(__file__).parents[1])
-COURSE, ANYWHERE = "helpers.", ("helpers.units", "helpers.ideas")  # its other rooms measure, make files or ask
-ASKS = {"input", "getpass", "open", "get_ipython", "In", "Out", "_", "__", "___"}  # what these gave can't be had again
+COURSE, ANYWHERE = (
+    "helpers.",
+    ("helpers.units", "helpers.ideas"),
+)  # its other rooms measure, make files or ask
+ASKS = {
+    "input",
+    "getpass",
+    "open",
+    "get_ipython",
+    "In",
+    "Out",
+    "_",
+    "__",
+    "___",
+}  # what these gave can't be had again
 AWAY = "your function is called in a fresh process, here and in class, and `{0}` isn't there: "
-ONLY_THERE = AWAY + "your notebook made it with `{1}`. Write its value into the function, as in `{0} = 4 * MiB`."
-NO_CELL = AWAY + "no cell shows how it's made. Define it in a cell, or write its value into the function."
-OWN_FILE = "`{0}` comes neither with Python nor with the course, and isn't handed in. Copy what you need into a cell."
+ONLY_THERE = (
+    AWAY
+    + "your notebook made it with `{1}`. Write its value into the function, as in `{0} = 4 * MiB`."
+)
+NO_CELL = (
+    AWAY + "no cell shows how it's made. Define it in a cell, or write its value into the function."
+)
+OWN_FILE = (
+    "`{0}` comes neither with Python nor with the course, and isn't handed in. Copy what you need "
+    "into a cell."
+)
 
 
 class NotCarried(Exception):
-    """Why an answer can't be judged away from the notebook, and what to write instead, in words for the student."""
+    """Why an answer can't be judged away from the notebook, and what to write instead, in words for
+    the student.
+    """
 
 
 @dataclass(frozen=True)
@@ -46,11 +76,18 @@ class Source:
     """A function as source."""
 
     name: str
-    steps: tuple[CodeType, ...]  # the statements that make it, compiled, in the order of their execution
-    texts: Mapping[str, str] = field(repr=False)  # the text of their files, by the name that a traceback gives
+    steps: tuple[
+        CodeType, ...
+    ]  # the statements that make it, compiled, in the order of their execution
+    texts: Mapping[str, str] = field(
+        repr=False
+    )  # the text of their files, by the name that a traceback gives
     modules: tuple[str, ...]  # what they import anywhere, without the student's own modules
     code: CodeType | None  # of the function itself; None if it isn't a `def`
-    again: str | None = None  # the file of a later attempt under the same name, which isn't checked and doesn't count
+    again: str | None = (
+        # the file of a later attempt under the same name, which isn't checked and doesn't count
+        None
+    )
 
     @property
     def file(self) -> str:
@@ -65,12 +102,19 @@ class Source:
     @property
     def runs_nothing(self) -> str | None:
         """What it is, if calling it runs nothing and no decorator changes that."""
-        defining = (op for step in self.steps if self.code in step.co_consts for op in dis.get_instructions(step))
+        defining = (
+            op
+            for step in self.steps
+            if self.code in step.co_consts
+            for op in dis.get_instructions(step)
+        )
         if not self.code or any(op.opname.startswith("CALL") for op in defining):
             return None
         if self.code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
             return "an `async def`"
-        return "a generator (it has a `yield`)" if self.code.co_flags & inspect.CO_GENERATOR else None
+        return (
+            "a generator (it has a `yield`)" if self.code.co_flags & inspect.CO_GENERATOR else None
+        )
 
     def line(self, number: int, file: str | None = None) -> str:
         """A line of that file, by default the function's own; "" if it has no such line."""
@@ -85,45 +129,68 @@ class Statement:
     node: ast.stmt
     step: CodeType
     text: str
-    # the names that it defines or changes ("*": any). True: nothing is left of what they were. False: they may be as
-    # before, or their objects are changed, as by `Table._fields_ = …` or `rows.append(1)`
+    # the names that it defines or changes ("*": any). True: nothing is left of what they were.
+    # False: they may be as before, or their objects are changed, as by `Table._fields_ = …` or
+    # `rows.append(1)`
     binds: Mapping[str, bool]
 
     @cached_property
     def needs(self) -> set[str]:
         """The global names that it looks up, at once or when one of its functions is called."""
         steps = (op for code in _codes(self.step) for op in dis.get_instructions(code))
-        return {op.argval for op in steps if re.fullmatch("LOAD_(NAME|GLOBAL|FROM_DICT_OR_GLOBALS)", op.opname)}
+        return {
+            op.argval
+            for op in steps
+            if re.fullmatch("LOAD_(NAME|GLOBAL|FROM_DICT_OR_GLOBALS)", op.opname)
+        }
 
     def code(self, name: str) -> CodeType | None:
         """The code of the function of that name, if this is its `def`."""
-        defs = (code for code in _codes(self.step) if code.co_name == name and code.co_flags & inspect.CO_OPTIMIZED)
+        defs = (
+            code
+            for code in _codes(self.step)
+            if code.co_name == name and code.co_flags & inspect.CO_OPTIMIZED
+        )
         return next(defs, None)
 
 
 def answer(exercise: Any, cells: Sequence[Cell], in_kernel: Collection[str] = ()) -> Source | None:
-    """The answer to an Exercise in a notebook with these cells, whose kernel has these names; None if it has none: the
-    last attempt that they check; or else the last that they define by the name asked for; or else what isn't an
-    attempt. Raises NotCarried if it can't be judged away from the notebook."""
+    """The answer to an Exercise in a notebook with these cells, whose kernel has these names; None
+    if it has none: the last attempt that they check; or else the last that they define by the name
+    asked for; or else what isn't an attempt. Raises NotCarried if it can't be judged away from the
+    notebook.
+    """
     program, other = [*statements(cells)], None
     checked = [*_checked(program, exercise.key)]
     defined = [at for at in reversed(range(len(program))) if exercise.name in program[at].binds]
-    for number, (at, value) in enumerate([*checked, *((at, ast.Name(exercise.name)) for at in defined)]):
+    for number, (at, value) in enumerate(
+        [*checked, *((at, ast.Name(exercise.name)) for at in defined)]
+    ):
         source = source_of(program, at, value, exercise.name, in_kernel)
         if source and exercise.is_attempt(source.code):
             below = [one.code(source.name) for one in program[at + 1 :] if number < len(checked)]
-            again = [code for code in below if code and exercise.is_attempt(code) and not is_same(code, source.code)]
+            again = [
+                code
+                for code in below
+                if code and exercise.is_attempt(code) and not is_same(code, source.code)
+            ]
             return replace(source, again=again[-1].co_filename if again else None)
         other = other or source
     return other
 
 
 def handed_over(function: Any, name: str, key: str) -> Source:
-    """What the running cell, or a file, hands over to the check of exercise `key`, which asks for `name`. Raises
-    NotCarried if nothing shows its source, or if it can't be judged away from the notebook."""
+    """What the running cell, or a file, hands over to the check of exercise `key`, which asks for
+    `name`. Raises NotCarried if nothing shows its source, or if it can't be judged away from the
+    notebook.
+    """
     for cells, space, in_kernel in _places(function):
         program = [*statements(cells)]
-        here = (one for one in _checked(program, key) if program[one[0]].step.co_filename == cells[-1][0])
+        here = (
+            one
+            for one in _checked(program, key)
+            if program[one[0]].step.co_filename == cells[-1][0]
+        )
         called = next((known for known in (name, *space) if space.get(known) is function), "")
         at, value = next(here, (len(program) - 1, ast.Name(called)))
         if source := source_of(program[: at + 1], at, value, name, in_kernel):
@@ -143,7 +210,9 @@ def is_same(code: CodeType, other: CodeType | None) -> bool:
 
 
 def _shape(code: CodeType) -> tuple:
-    consts = tuple(_shape(const) if isinstance(const, CodeType) else repr(const) for const in code.co_consts)
+    consts = tuple(
+        _shape(const) if isinstance(const, CodeType) else repr(const) for const in code.co_consts
+    )
     return code.co_code, code.co_names, consts
 
 
@@ -151,23 +220,34 @@ def _checked(program: Sequence[Statement], key: str) -> Iterator[tuple[int, ast.
     """The statements that check the exercise, the last first, and what each hands over."""
     for at in reversed(range(len(program))):
         for call in () if isinstance(program[at].node, DEFINES) else ast.walk(program[at].node):
-            if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "check" and call.args:
-                by = makers(program[:at], getattr(call.func.value, "id", ""))  # one = exercise("02.chunks")
+            if (
+                isinstance(call, ast.Call)
+                and getattr(call.func, "attr", "") == "check"
+                and call.args
+            ):
+                by = makers(
+                    program[:at], getattr(call.func.value, "id", "")
+                )  # one = exercise("02.chunks")
                 parts = ast.walk(by[-1].node if by else call.func.value)
-                is_own = getattr(call.args[0], "id", "") in program[at].binds  # for one in (first, second): …
+                is_own = (
+                    getattr(call.args[0], "id", "") in program[at].binds
+                )  # for one in (first, second): …
                 if not is_own and any(getattr(part, "value", None) == key for part in parts):
                     yield at, call.args[0]
 
 
 def _places(function: Any) -> Iterator[tuple[list[Cell], Mapping[str, Any], Collection[str]]]:
-    """Where its source may stand: the cells that this kernel ran, or its file; the names there; and those to be told if
-    no cell makes them."""
+    """Where its source may stand: the cells that this kernel ran, or its file; the names there; and
+    those to be told if no cell makes them.
+    """
     if shell := running_shell():
         texts = enumerate(shell.history_manager.input_hist_raw)
         cells = [(f"<In [{number}]>", _as_run(shell, number, text)) for number, text in texts]
         yield cells, shell.user_ns, in_the_kernel()
     runs = inspect.unwrap(function)
-    runs = runs if hasattr(runs, "__code__") else inspect.getattr_static(type(runs), "__call__", None)
+    runs = (
+        runs if hasattr(runs, "__code__") else inspect.getattr_static(type(runs), "__call__", None)
+    )
     if hasattr(runs, "__code__"):
         file = runs.__code__.co_filename
         yield [(file, "".join(linecache.getlines(file)))], runs.__globals__, ()
@@ -179,17 +259,27 @@ def running_cell(shell: Any) -> int:
 
 
 def _as_run(shell: Any, number: int, text: str) -> str:
-    """The part of a cell that was executed: to the statement that raised, or through the one that runs now."""
+    """The part of a cell that was executed: to the statement that raised, or through the one that
+    runs now.
+    """
     frames = (frame for frame, _ in traceback.walk_stack(None) if frame.f_globals is shell.user_ns)
     lines = [frame.f_lineno for frame in frames if frame.f_code.co_name == "<module>"]
     running = lines[:1] if number == running_cell(shell) else []
     failed = getattr(shell.history_manager, "exceptions", {}).get(number, {})
     trace = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(failed.get("traceback", ())))
-    raised = re.findall(rf"\bIn ?\[{number}\], line (\d+)\n", trace)  # "…, line 3, in f()" is another frame
+    raised = re.findall(
+        rf"\bIn ?\[{number}\], line (\d+)\n", trace
+    )  # "…, line 3, in f()" is another frame
     if not running and not raised:
         return text
-    line = int([*raised, *running][-1]) + text.lstrip().startswith("%%")  # which counts from the line after it
-    ended = [node.end_lineno for node in parsed(text) if (node.lineno if running else node.end_lineno + 1) <= line]
+    line = int([*raised, *running][-1]) + text.lstrip().startswith(
+        "%%"
+    )  # which counts from the line after it
+    ended = [
+        node.end_lineno
+        for node in parsed(text)
+        if (node.lineno if running else node.end_lineno + 1) <= line
+    ]
     return "\n".join(text.split("\n")[: max(ended, default=0)])
 
 
@@ -221,7 +311,9 @@ def parsed(text: str) -> list[ast.stmt]:
 
 
 def not_python(cells: Sequence[Cell], name: str) -> str | None:
-    """What keeps a cell that defines the function from being Python; None if there is no such cell."""
+    """What keeps a cell that defines the function from being Python; None if there is no such
+    cell.
+    """
     for file, text in reversed(cells):
         if re.search(rf"^[ \t]*def {re.escape(name)}\b", text, re.M):
             try:
@@ -229,58 +321,95 @@ def not_python(cells: Sequence[Cell], name: str) -> str | None:
             except NOT_PYTHON as error:
                 line = f", line {error.lineno}" if getattr(error, "lineno", None) else ""
                 reason = getattr(error, "msg", "") or str(error) or type(error).__name__
-                return f"{file.strip('<>')}, which defines `{name}`, isn't valid Python{line}: {reason}."
+                return (
+                    f"{file.strip('<>')}, which defines `{name}`, isn't valid Python{line}: "
+                    f"{reason}."
+                )
     return None
 
 
 def makers(program: Sequence[Statement], name: str) -> list[Statement]:
     """The statements that make what the name stands for after all of these."""
     binding = [one for one in program if name in one.binds]
-    anew = [one.binds[name] and (isinstance(one.node, DEFINES) or name not in one.needs) for one in binding]
+    anew = [
+        one.binds[name] and (isinstance(one.node, DEFINES) or name not in one.needs)
+        for one in binding
+    ]
     last = max((at for at in range(len(anew)) if anew[at]), default=0)
-    imports = binding and isinstance(binding[last].node, IMPORTS)  # whose functions don't change it: os.remove(path)
-    return [one for one in binding[last:] if not imports or isinstance(one.node, (*IMPORTS, *ASSIGNS))]
+    imports = binding and isinstance(
+        binding[last].node, IMPORTS
+    )  # whose functions don't change it: os.remove(path)
+    return [
+        one for one in binding[last:] if not imports or isinstance(one.node, (*IMPORTS, *ASSIGNS))
+    ]
 
 
 def source_of(
-    program: Sequence[Statement], at: int, value: ast.expr, name: str, in_kernel: Collection[str] = ()
+    program: Sequence[Statement],
+    at: int,
+    value: ast.expr,
+    name: str,
+    in_kernel: Collection[str] = (),
 ) -> Source | None:
-    """What an expression in statement `at` gives, by its own name or, without one, as `name`; None if nothing makes it.
-    With it goes what it needs, each as last written up to that statement, or else below. `in_kernel` are the names that
-    the notebook has, by whatever way. Raises NotCarried for what can't be had away from the notebook."""
+    """What an expression in statement `at` gives, by its own name or, without one, as `name`; None
+    if nothing makes it. With it goes what it needs, each as last written up to that statement, or
+    else below. `in_kernel` are the names that the notebook has, by whatever way. Raises NotCarried
+    for what can't be had away from the notebook.
+    """
     above, below, steps, visited = program[: at + 1], program[at + 1 :], {}, set()
     if isinstance(value, ast.Name):
         name = value.id
     else:
-        node = ast.fix_missing_locations(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], value), value))
+        node = ast.fix_missing_locations(
+            ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], value), value)
+        )
         above = [*above, _statement(node, above[-1].step.co_filename, above[-1].text)]
 
     def carry(need: str, user: str) -> None:
-        """`user` is the value that is computed from this name when its cell runs; "" if that only defines something."""
+        """`user` is the value that is computed from this name when its cell runs; "" if that only
+        defines something.
+        """
         if (need, user) in visited:
             return
         visited.add((need, user))
-        by = makers(above, need) or makers(below, need) or ([] if hasattr(builtins, need) else makers(program, "*"))
+        by = (
+            makers(above, need)
+            or makers(below, need)
+            or ([] if hasattr(builtins, need) else makers(program, "*"))
+        )
         if not by and need in in_kernel and need != name:
             raise NotCarried(NO_CELL.format(need))
         for one in by:
             result, modules = getattr(one.node, "value", None), imported(one.node)
-            alias = isinstance(result, ast.Lambda) or getattr(result, "id", "_")[0] != "_"  # h = g, but not n = _
+            alias = (
+                isinstance(result, ast.Lambda) or getattr(result, "id", "_")[0] != "_"
+            )  # h = g, but not n = _
             runs = not (alias or isinstance(one.node, DEFINES))
             if own := next((module for module in modules if not _is_installed(module)), ""):
                 raise NotCarried(OWN_FILE.format(own))
-            asks = sorted(one.needs & ASKS) + ["await"] * bool(one.step.co_flags & inspect.CO_COROUTINE)
-            measures = [module for module in modules if module.startswith(COURSE) and not module.startswith(ANYWHERE)]
+            asks = sorted(one.needs & ASKS) + ["await"] * bool(
+                one.step.co_flags & inspect.CO_COROUTINE
+            )
+            measures = [
+                module
+                for module in modules
+                if module.startswith(COURSE) and not module.startswith(ANYWHERE)
+            ]
             if (runs and asks) or (user and measures):
                 raise NotCarried(ONLY_THERE.format(user or need, *asks, need))
             for more in sorted(one.needs):
-                carry(more, user or need if runs else "" if isinstance(one.node, ast.ClassDef) else user)
+                carry(
+                    more,
+                    user or need if runs else "" if isinstance(one.node, ast.ClassDef) else user,
+                )
             steps[id(one)] = one
 
     carry(name, "")
     if not steps:
         return None
-    found = {module for one in steps.values() for part in ast.walk(one.node) for module in imported(part)}
+    found = {
+        module for one in steps.values() for part in ast.walk(one.node) for module in imported(part)
+    }
     return Source(
         name,
         steps=tuple(one.step for one in steps.values()),
@@ -294,18 +423,32 @@ def source_of(
 def _statement(node: ast.stmt, file: str, text: str) -> Statement:
     """Raises one of NOT_PYTHON if it doesn't compile."""
     with warnings.catch_warnings(action="ignore"):
-        step = compile(ast.Module([node], []), file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        step = compile(
+            ast.Module([node], []), file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
+        )
     names = [alias.name for alias in node.names] if isinstance(node, IMPORTS) else []
     anew = isinstance(node, (*DEFINES, *ASSIGNS)) and not any("." in name for name in names)
-    stored = {op.argval: anew for op in dis.get_instructions(step) if op.opname in ("STORE_NAME", "STORE_GLOBAL")}
-    return Statement(node, step, text, dict.fromkeys([*_changed(node), *{"*"} & {*names}], False) | stored)
+    stored = {
+        op.argval: anew
+        for op in dis.get_instructions(step)
+        if op.opname in ("STORE_NAME", "STORE_GLOBAL")
+    }
+    return Statement(
+        node, step, text, dict.fromkeys([*_changed(node), *{"*"} & {*names}], False) | stored
+    )
 
 
 def _changed(node: ast.stmt) -> Iterator[str]:
-    """The names whose objects it changes: by an attribute, an item, a method, or a method as decorator."""
+    """The names whose objects it changes: by an attribute, an item, a method, or a method as
+    decorator.
+    """
     parts = [*ast.walk(node)]
     roots = [part for part in parts if isinstance(getattr(part, "ctx", None), ast.Store | ast.Del)]
-    roots += [part.value.func for part in parts if isinstance(part, ast.Expr) and isinstance(part.value, ast.Call)]
+    roots += [
+        part.value.func
+        for part in parts
+        if isinstance(part, ast.Expr) and isinstance(part.value, ast.Call)
+    ]
     for root in getattr(node, "decorator_list", roots):
         inside = root
         while isinstance(inside, ast.Attribute | ast.Subscript):
@@ -332,5 +475,7 @@ def _is_installed(module: str) -> bool:
     """Does it come with Python, its packages or these lessons? Imports nothing."""
     with suppress(Exception):
         origin = find_spec(module.partition(".")[0]).origin
-        return origin in ("built-in", "frozen") or any(Path(origin).is_relative_to(place) for place in PYTHON)
+        return origin in ("built-in", "frozen") or any(
+            Path(origin).is_relative_to(place) for place in PYTHON
+        )
     return False

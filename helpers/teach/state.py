@@ -1,6 +1,7 @@
-"""What a student keeps between kernels: small JSON files in the student's own folder, one for each purpose. Reading
-never fails: a damaged file is set aside under another name, not deleted. Writing is whole or not at all; if the folder
-can't be written, values are kept in this kernel."""
+"""What a student keeps between kernels: small JSON files in the student's own folder, one for each
+purpose. Reading never fails: a damaged file is set aside under another name, not deleted. Writing
+is whole or not at all; if the folder can't be written, values are kept in this kernel.
+"""
 
 import json
 from contextlib import suppress
@@ -10,7 +11,8 @@ from .. import folders
 from ..whole import alone
 from .notebook_files import content
 
-LOCK_TIMEOUT_S = 2.0  # for another kernel, which may have been stopped; then, at worst, one of two values is lost
+# for another kernel, which may have been stopped; then, at worst, one of two values is lost
+LOCK_TIMEOUT_S = 2.0
 _here: dict[str, dict[str, Any]] = {}  # file name -> what could not be written
 
 
@@ -28,7 +30,10 @@ def keep(name: str, key: str, value: Any) -> bool:
     try:
         with alone(folders.state(), LOCK_TIMEOUT_S):
             values = {k: v for k, v in (_on_disk(name) | {key: value}).items() if v is not None}
-            folders.write_whole(folders.state() / f"{name}.json", json.dumps(values, indent=1, sort_keys=True) + "\n")
+            folders.write_whole(
+                folders.state() / f"{name}.json",
+                json.dumps(values, indent=1, sort_keys=True) + "\n",
+            )
     except OSError:
         _here.setdefault(name, {})[key] = value
         return False
@@ -37,7 +42,9 @@ def keep(name: str, key: str, value: Any) -> bool:
 
 
 def _on_disk(name: str) -> dict[str, Any]:
-    """What the file holds. A damaged file gets the first free name of predictions.damaged, predictions-2.damaged, …"""
+    """What the file holds. A damaged file gets the first free name of predictions.damaged,
+    predictions-2.damaged, …
+    """
     path = folders.state() / f"{name}.json"
     with suppress(ValueError, RecursionError):  # neither JSON nor text; nested a thousand deep
         try:

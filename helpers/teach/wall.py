@@ -1,5 +1,6 @@
-"""The class's wall (classroom/README.md): what `predict` keeps goes there too, under a random number instead of a name.
-No cell waits longer than WAIT_S for it, whatever it answers."""
+"""The class's wall (classroom/README.md): what `predict` keeps goes there too, under a random
+number instead of a name. No cell waits longer than WAIT_S for it, whatever it answers.
+"""
 
 import json
 import os
@@ -19,7 +20,9 @@ from . import state
 from .words import Said, paragraphs
 
 CLASS = "ZERO_COPY_CLASS"  # on a hub, the class that everybody has joined
-FILE = "wall"  # "voter": [address, number], and "since": when it joined, so that a restarted kernel goes on as the same
+# "voter": [address, number], and "since": when it joined, so that a restarted kernel goes on as the
+# same
+FILE = "wall"
 SITTING_S = 4 * 3600  # how long after joining it does
 WAIT_S, TIMEOUT_S = 0.3, 5.0  # for a cell, and for a thread in the background
 PAUSES_S = (1, 2, 5, *[10] * 360)  # between tries, for an hour
@@ -31,7 +34,8 @@ SAID = {
     409: "not on the wall: its measurement is shown there already",
     412: "not on the wall: it has a later answer of yours. Is this machine's clock right?",
 }
-NOT_NOW = "it takes nothing now ({}); ask your teacher"  # 429: too many at once, 503: closed, 507: a full disk
+# 429: too many at once, 503: closed, 507: a full disk
+NOT_NOW = "it takes nothing now ({}); ask your teacher"
 
 
 @dataclass(frozen=True)
@@ -39,20 +43,26 @@ class Wall:
     address: str  # "http://192.0.2.7:8765/KQ4T"
     voter: str
     key: str = ""  # the teacher's
-    typed: bool = True  # or does it come from the environment? Then there may be none, and nobody is told
+    typed: bool = (
+        True  # or does it come from the environment? Then there may be none, and nobody is told
+    )
 
 
 _joined: Wall | None = None
 _last = 0  # the time of the last answer
-_status: dict[str, int | None] = {}  # by the key of a question: what the wall said to the last vote, None for nothing
+_status: dict[
+    str, int | None
+] = {}  # by the key of a question: what the wall said to the last vote, None for nothing
 _renew: dict[str, Callable[[], None]] = {}  # by the key of a question
 _newest: dict[str, object] = {}  # by path: what is being sent; anything older isn't tried again
 
 
 def join(address: str = "", key: str = "") -> Said:
-    """Joins a class: `join("http://192.0.2.7:8765/KQ4T")`, as the projector shows it. What you predict from now on is
-    on its wall, without your name. `join()` leaves it. With the teacher's `key`, what this notebook measures is there
-    for the teacher to show, and nothing is a vote. Raises ValueError for what is no address, class or key."""
+    """Joins a class: `join("http://192.0.2.7:8765/KQ4T")`, as the projector shows it. What you
+    predict from now on is on its wall, without your name. `join()` leaves it. With the teacher's
+    `key`, what this notebook measures is there for the teacher to show, and nothing is a vote.
+    Raises ValueError for what is no address, class or key.
+    """
     global _joined
     text = "You have left the class. Predictions stay in your own folder."
     if _current() is None:
@@ -68,25 +78,40 @@ def join(address: str = "", key: str = "") -> Said:
         if status == 401:
             raise ValueError("that isn't the key of this wall; look at its terminal again")
         if _is_final(status) and status != 200:
-            raise ValueError(f"{wall.address} answered, but not as a wall ({status}); look at the projector again")
+            raise ValueError(
+                f"{wall.address} answered, but not as a wall ({status}); look at the projector "
+                "again"
+            )
         if not key:
             state.keep(FILE, "since", time.time())
         _joined, text = wall, "Joined. What you predict is on the wall, too, without your name."
         if status is None:
-            text = "The wall doesn't answer. If this is its address, what you predict is sent as soon as it does."
+            text = (
+                "The wall doesn't answer. If this is its address, what you predict is sent as soon "
+                "as it does."
+            )
         elif status != 200:
-            text = f"The wall answered, but {NOT_NOW.format(status)}. What you predict is sent as soon as it can be."
+            text = (
+                f"The wall answered, but {NOT_NOW.format(status)}. What you predict is sent as "
+                "soon as it can be."
+            )
         elif key:
-            text = "Joined as the teacher: what this notebook measures is on your page, to be shown."
+            text = (
+                "Joined as the teacher: what this notebook measures is on your page, to be shown."
+            )
     return Said(text, paragraphs(text))
 
 
 def vote(question: str, answer: Any) -> None:
-    """Sends an answer; None takes it back. Waits WAIT_S at most, and then goes on trying in the background."""
+    """Sends an answer; None takes it back. Waits WAIT_S at most, and then goes on trying in the
+    background.
+    """
     global _last
     if (wall := _current()) and not wall.key:
         path = f"votes/{wall.voter}/{quote(question, safe='')}"
-        _last = max(time.time_ns(), _last + 1)  # of two, the later one counts, also when the clock was set back
+        _last = max(
+            time.time_ns(), _last + 1
+        )  # of two, the later one counts, also when the clock was set back
         _put(wall, path, {"answer": answer, "at": _last}, question)
 
 
@@ -101,8 +126,9 @@ def said(question: str) -> str:
 
 
 def shown(question: str, asked: dict[str, Any], answer: Any, renew: Callable[[], None]) -> None:
-    """A question is shown, with the answer that is kept for it: a student's is a vote. `renew` shows what is `said` of
-    a later try."""
+    """A question is shown, with the answer that is kept for it: a student's is a vote. `renew`
+    shows what is `said` of a later try.
+    """
     _renew[question] = renew
     tell(question, asked)
     if answer is not None:
@@ -118,26 +144,38 @@ def tell(question: str, asked: dict[str, Any], **measured: Any) -> None:
 def _current() -> Wall | None:
     """The wall that was joined, here, by the environment, or before the kernel was restarted."""
     global _joined
-    if _joined is None and (address := os.environ.get(CLASS) or _before()) and ADDRESS.fullmatch(address):
+    if (
+        _joined is None
+        and (address := os.environ.get(CLASS) or _before())
+        and ADDRESS.fullmatch(address)
+    ):
         _joined = replace(_wall(address, ""), typed=False)
     return _joined
 
 
 def _before() -> str:
-    """The address that another kernel of this student has joined in this sitting, and not left; else ""."""
+    """The address that another kernel of this student has joined in this sitting, and not left;
+    else "".
+    """
     match state.read(FILE):
-        case {"voter": [str(address), str()], "since": float(since)} if 0 <= time.time() - since < SITTING_S:
+        case {"voter": [str(address), str()], "since": float(since)} if (
+            0 <= time.time() - since < SITTING_S
+        ):
             return address
     return ""
 
 
 def _wall(given: str, key: str) -> Wall:
-    """Also for the address of the projector's page, or one without http://, as in the bar of a browser."""
+    """Also for the address of the projector's page, or one without http://, as in the bar of a
+    browser.
+    """
     address = given.strip().rstrip("/").removesuffix("/projector").removesuffix("/state")
     if "://" not in address:
         address = f"http://{address}"
     if not ADDRESS.fullmatch(address):
-        raise ValueError(f"{given!r} isn't the address of a class; one looks like http://192.0.2.7:8765/KQ4T")
+        raise ValueError(
+            f"{given!r} isn't the address of a class; one looks like http://192.0.2.7:8765/KQ4T"
+        )
     folder, _, code = address.rpartition("/")
     address = f"{folder}/{code.upper()}"
     match state.read(FILE).get("voter"):
@@ -149,11 +187,15 @@ def _wall(given: str, key: str) -> Wall:
 
 
 def _put(wall: Wall, path: str, content: dict[str, Any], question: str = "") -> int | None:
-    """The status of the wall's answer; None if there is none within WAIT_S, or the wall is in trouble."""
+    """The status of the wall's answer; None if there is none within WAIT_S, or the wall is in
+    trouble.
+    """
     _newest[path], answered = content, SimpleQueue()
     if question:
         _status[question] = None
-    threading.Thread(target=_send, args=(wall, path, content, question, answered.put), daemon=True).start()
+    threading.Thread(
+        target=_send, args=(wall, path, content, question, answered.put), daemon=True
+    ).start()
     try:
         return answered.get(timeout=WAIT_S)
     except Empty:
@@ -185,6 +227,8 @@ def _ask(wall: Wall, path: str, content: str) -> int | None:
         with closing(connect(where.netloc, timeout=TIMEOUT_S)) as line:
             who = {"Authorization": f"Bearer {wall.key}"} if wall.key else {}
             line.request("PUT", f"{where.path}/{path}", content, who)
-            return int(re.match(rb"HTTP/1\.[01] (\d{3})\b", line.sock.makefile("rb").readline(99))[1])
+            return int(
+                re.match(rb"HTTP/1\.[01] (\d{3})\b", line.sock.makefile("rb").readline(99))[1]
+            )
     except (OSError, HTTPException, ValueError, TypeError):
         return None

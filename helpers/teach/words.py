@@ -26,7 +26,9 @@ class Said:
 
 
 class _Inline(mistune.InlineParser):
-    """`code` and **strong** only: in text about Python, 2*3*4, __init__, a[i](x) and <pid> are what they look like."""
+    """`code` and **strong** only: in text about Python, 2*3*4, __init__, a[i](x) and <pid> are what
+    they look like.
+    """
 
     DEFAULT_RULES = ("codespan",)
 
@@ -34,11 +36,17 @@ class _Inline(mistune.InlineParser):
         super().__init__()
         self.register("strong", r"\*\*[^*]+\*\*", self._strong)
 
-    def _strong(self, inline: mistune.InlineParser, found: re.Match[str], state: mistune.InlineState) -> int:
-        state.append_token({"type": "strong", "children": [{"type": "text", "raw": found[0].strip("*")}]})
+    def _strong(
+        self, inline: mistune.InlineParser, found: re.Match[str], state: mistune.InlineState
+    ) -> int:
+        state.append_token(
+            {"type": "strong", "children": [{"type": "text", "raw": found[0].strip("*")}]}
+        )
         return found.end()
 
-    def process_text(self, text: str, state: mistune.InlineState, parse_emphasis: bool = False) -> None:
+    def process_text(
+        self, text: str, state: mistune.InlineState, parse_emphasis: bool = False
+    ) -> None:
         super().process_text(text, state, parse_emphasis=False)
 
 
@@ -71,7 +79,8 @@ def block(source: str) -> str:
     return f'<pre tabindex="0"><code>{escape(source)}</code></pre>'
 
 
-# Sign, ink and ground: the same on a light page and a dark one, and three steps of lightness in grey.
+# Sign, ink and ground: the same on a light page and a dark one, and three steps of lightness in
+# grey.
 BADGES = {
     "right": ("✓", "#fff", "#1d643b"),
     "not yet": ("○", "#1b1b1b", "#f3c364"),
@@ -88,12 +97,17 @@ def badge(outcome: str, words: str) -> str:
 
 
 def short(text: str, most: int = 1000) -> str:
-    """At most `most` characters, from the beginning and the end, and none that a screen can't show. "…" stands for the
-    folders of this machine, which may be a teacher's."""
+    """At most `most` characters, from the beginning and the end, and none that a screen can't show.
+    "…" stands for the folders of this machine, which may be a teacher's.
+    """
     home, data = map(os.path.expanduser, ("~", os.environ.get("ZERO_COPY_DATA") or "~"))
     places = {str(ROOT), home, os.path.realpath(data), sys.prefix, sys.base_prefix}
-    for place in sorted((place for place in places if len(Path(place).parts) > 1), key=len, reverse=True):
+    for place in sorted(
+        (place for place in places if len(Path(place).parts) > 1), key=len, reverse=True
+    ):
         text = text.replace(place, "…")
     if len(text) > most:
         text = f"{text[: most * 2 // 3]} … {text[-(most // 4) :]}"
-    return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return "".join(
+        char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text
+    )

@@ -1,10 +1,12 @@
-"""A student's own copies of the lessons: made, and brought up to a new edition without losing what the student wrote.
+"""A student's own copies of the lessons: made, and brought up to a new edition without losing what
+the student wrote.
 
 make lab                 python -m helpers.teach.work              before JupyterLab starts
 make fresh LESSON=02     python -m helpers.teach.work --fresh 02   another copy, beside the first
 
-Each copy's metadata has the digest of the lesson that it was made from, and a hidden folder keeps that lesson. So even
-a copy from a backup is merged with the text that it was made from."""
+Each copy's metadata has the digest of the lesson that it was made from, and a hidden folder keeps
+that lesson. So even a copy from a backup is merged with the text that it was made from.
+"""
 
 import argparse
 import errno
@@ -32,10 +34,13 @@ from .exercise_files import checked_in
 from .merging import Cell, Merged, merged
 from .notebook_files import NoNotebook, Notebook, content, read
 
-HIDDEN = ".zero-copy"  # in the student's folder: base/ holds what was handed out, before/ the copies as they were
+# in the student's folder: base/ holds what was handed out, before/ the copies as they were
+HIDDEN = ".zero-copy"
 EARLIER_COPIES = 3  # of a lesson
 STOP_ON_A_HUB = "stop your server (File > Hub Control Panel > Stop My Server)"
-CHANGED = "This exercise has changed since this cell ran. Run it again: what is below is from before.\n"
+CHANGED = (
+    "This exercise has changed since this cell ran. Run it again: what is below is from before.\n"
+)
 TIMEOUT_S = 5  # for a running JupyterLab to say what's open
 
 
@@ -49,17 +54,26 @@ class Work:
     exercises: Path = folders.EXERCISES
 
     def bring_up_to_date(self) -> Iterator[str]:
-        """Makes missing copies, and merges a new edition into the others. Yields a line for each thing done, and for
-        each file that had to stay as it is. OSError if the folder can't be written, or the disk is full."""
+        """Makes missing copies, and merges a new edition into the others. Yields a line for each
+        thing done, and for each file that had to stay as it is. OSError if the folder can't be
+        written, or the disk is full.
+        """
         new: list[Path] = []
         in_use = cache(lambda: [*open_in_jupyterlab(self.folder)])
-        yield from self._each(folders.lessons(self.lessons), lambda lesson: self._bring(lesson, new, in_use))
+        yield from self._each(
+            folders.lessons(self.lessons), lambda lesson: self._bring(lesson, new, in_use)
+        )
         yield from self._changed_exercises(in_use)
         if new:
-            yield f"{in_unit(len(new), 'lessons')} copied to {self.folder}: yours, to change as you like."
+            yield (
+                f"{in_unit(len(new), 'lessons')} copied to {self.folder}: yours, to change as you "
+                "like."
+            )
         kinds = ("*.md", "*.rs", "*.toml", "crates/*.rs", "crates/*.toml")  # not what cargo leaves
         beside = ("own_code/*.ipynb", *(f"rust/{kind}" for kind in kinds))
-        yield from self._each(sorted(path for files in beside for path in self.lessons.glob(files)), self._follow)
+        yield from self._each(
+            sorted(path for files in beside for path in self.lessons.glob(files)), self._follow
+        )
 
     def fresh(self, lesson: Path) -> Path:
         """Another copy of a lesson as it is handed out, under a free name."""
@@ -68,23 +82,34 @@ class Work:
         return path
 
     def _each(self, files: Iterable[Path], bring: Callable[[Path], str]) -> Iterator[str]:
-        """What `bring` says about each file, if anything. Trouble with one file doesn't hold up the others."""
+        """What `bring` says about each file, if anything. Trouble with one file doesn't hold up the
+        others.
+        """
         for file in files:
             try:
                 line = bring(file)
             except (NoNotebook, OSError) as error:
                 if isinstance(error, OSError):
-                    if error.errno == errno.ENOSPC or not os.access(self.folder / HIDDEN, os.W_OK | os.X_OK):
+                    if error.errno == errno.ENOSPC or not os.access(
+                        self.folder / HIDDEN, os.W_OK | os.X_OK
+                    ):
                         raise
                     name = file.relative_to(self.lessons).as_posix()
-                    error = f"{name} can't be brought up to date: {error.strerror}: {error.filename}"
-                fresh = f"; `{folders.typed(f'fresh LESSON={file.name[:2]}')}` puts a fresh copy beside it"
+                    error = (
+                        f"{name} can't be brought up to date: {error.strerror}: {error.filename}"
+                    )
+                fresh = (
+                    f"; `{folders.typed(f'fresh LESSON={file.name[:2]}')}` puts a fresh copy "
+                    "beside it"
+                )
                 line = f"{error}. It stays as it is{fresh if file.parent == self.lessons else ''}."
             if line:
                 yield line
 
     def _bring(self, lesson: Path, new: list[Path], in_use: Callable[[], list[Path]]) -> str:
-        """Makes a copy, or brings it up to date. A lesson that never had a copy is noted in `new`."""
+        """Makes a copy, or brings it up to date. A lesson that never had a copy is noted in
+        `new`.
+        """
         path, was = self._copy(lesson), _now(self._copy(lesson))
         if was is None:
             known = any(self._base(lesson, "").parent.glob(f"{lesson.stem}.*"))
@@ -94,32 +119,53 @@ class Work:
         if _made_from(read(path, was)) == _digest_of(read(lesson)):
             return ""
         if any(path.is_relative_to(used) for used in in_use()):
-            stop = STOP_ON_A_HUB if "JUPYTERHUB_USER" in os.environ else "shut JupyterLab down (File > Shut Down)"
+            stop = (
+                STOP_ON_A_HUB
+                if "JUPYTERHUB_USER" in os.environ
+                else "shut JupyterLab down (File > Shut Down)"
+            )
             waits = f"{lesson.name} is open in JupyterLab, so what is new in it waits"
             return f"{waits}. Save your notebooks, {stop} and start it again."
         return self._merge(lesson, path, was)
 
     def _merge(self, lesson: Path, path: Path, was: bytes) -> str:
         """Merges what the edition changed into the student's copy, and keeps the copy as it was."""
-        before, name = self.folder / HIDDEN / "before", re.sub(r"\W+", "-", str(self.edition)).strip("-")
+        before, name = (
+            self.folder / HIDDEN / "before",
+            re.sub(r"\W+", "-", str(self.edition)).strip("-"),
+        )
         _put(folders.free(before / f"{path.stem}.before-{name}.ipynb"), was)
         done = self._write(lesson, path, was)
-        copies = sorted(before.glob(f"{path.stem}.before-*"), key=lambda copy: copy.stat().st_mtime_ns)
+        copies = sorted(
+            before.glob(f"{path.stem}.before-*"), key=lambda copy: copy.stat().st_mtime_ns
+        )
         for old in copies[:-EARLIER_COPIES]:
             old.unlink()
-        brought = [cell for cell in done.cells if cell["id"] in done.brought]  # what was removed has no name any more
-        line = f"{lesson.name}: {in_unit(len(done.brought), 'cells')} brought in from the edition {self.edition}"
+        brought = [
+            cell for cell in done.cells if cell["id"] in done.brought
+        ]  # what was removed has no name any more
+        line = (
+            f"{lesson.name}: {in_unit(len(done.brought), 'cells')} brought in from the edition "
+            f"{self.edition}"
+        )
         line += f": {_named(brought)}." if brought else "."
         if done.kept:
             line += f" Where you and the edition differ, yours stays: {_named(done.kept)}."
-            line += f" `{folders.typed(f'fresh LESSON={lesson.name[:2]}')}` shows the edition's, beside yours."
+            line += (
+                f" `{folders.typed(f'fresh LESSON={lesson.name[:2]}')}` shows the edition's,"
+                " beside yours."
+            )
         return line
 
     def _changed_exercises(self, in_use: Callable[[], list[Path]]) -> Iterator[str]:
-        """Names each exercise that has run here, and whose prompt, starter or check has changed since the last time.
-        Above what its cells showed they say so. A notebook that is in use waits."""
+        """Names each exercise that has run here, and whose prompt, starter or check has changed
+        since the last time. Above what its cells showed they say so. A notebook that is in use
+        waits.
+        """
         kept, known, before = self.folder / HIDDEN / "exercises.json", {}, {}
-        with suppress(OSError, ValueError):  # none yet, or damaged: nothing is known of earlier ones
+        with suppress(
+            OSError, ValueError
+        ):  # none yet, or damaged: nothing is known of earlier ones
             before = json.loads(content(kept))
         for prompt in sorted(self.exercises.glob("[0-9][0-9]/*/prompt.md")):
             key = f"{prompt.parent.parent.name}.{prompt.parent.name}"
@@ -136,7 +182,9 @@ class Work:
             _put(kept, json.dumps(known, indent=1).encode())
 
     def _write(self, lesson: Path, path: Path, was: bytes | None) -> Merged:
-        """Writes the lesson as it is now, with what is the student's in `was`, to `path`, whole or not at all."""
+        """Writes the lesson as it is now, with what is the student's in `was`, to `path`, whole or
+        not at all.
+        """
         theirs = read(lesson)
         mine = theirs | {"cells": []} if was is None else read(path, was)
         digest, made_from, base = _digest_of(theirs), _made_from(mine), []
@@ -147,8 +195,15 @@ class Work:
         source = {"edition": str(self.edition), "commit": self.edition.commit, "lesson": digest}
         notebook = mine | {
             "cells": done.cells,
-            # With what JupyterLab adds when it opens the notebook, or a fresh copy would be unsaved at once.
-            "metadata": mine["metadata"] | {"zero_copy": source, "language_info": IPythonKernel.language_info},
+            # With what JupyterLab adds when it opens the notebook, or a fresh copy would be unsaved
+            # at once.
+            "metadata": (
+                mine["metadata"]
+                | {
+                    "zero_copy": source,
+                    "language_info": IPythonKernel.language_info,
+                }
+            ),
             "nbformat_minor": max(5, mine["nbformat_minor"]),  # cells have ids since 4.5
         }
         _put(self._base(lesson, digest), content(lesson))
@@ -178,12 +233,17 @@ class Work:
 
 
 def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
-    """The notebooks in this folder that a running JupyterLab has kernels for; its whole root if it doesn't say."""
+    """The notebooks in this folder that a running JupyterLab has kernels for; its whole root if it
+    doesn't say.
+    """
     directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     for file in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
         with suppress(OSError, ValueError):  # it has ended since
             server = json.loads(content(file))
-            root, headers = Path(server["root_dir"]).resolve(), {"Authorization": f"token {server['token']}"}
+            root, headers = (
+                Path(server["root_dir"]).resolve(),
+                {"Authorization": f"token {server['token']}"},
+            )
             question = urllib.request.Request(f"{server['url']}api/sessions", headers=headers)
             try:
                 if folder.is_relative_to(root):
@@ -207,7 +267,9 @@ def _digest(data: bytes) -> str:
 
 
 def _digest_of(lesson: Notebook) -> str:
-    """The digest of its cells only: the metadata names the edition, and another edition may have the same lesson."""
+    """The digest of its cells only: the metadata names the edition, and another edition may have
+    the same lesson.
+    """
     return _digest(json.dumps(lesson["cells"], sort_keys=True).encode())
 
 
@@ -231,10 +293,19 @@ def _noted(copy: Path, key: str) -> bool:
         was = content(copy)
         notebook = read(copy, was)
         shown = re.compile(rf"exercise\(\s*['\"]{re.escape(key)}['\"]")
-        cells = [cell for cell in notebook["cells"] if cell.get("outputs") and shown.search("".join(cell["source"]))]
+        cells = [
+            cell
+            for cell in notebook["cells"]
+            if cell.get("outputs") and shown.search("".join(cell["source"]))
+        ]
         for cell in cells:
-            earlier = [output for output in cell["outputs"] if "".join(output.get("text", "")) != CHANGED]
-            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": CHANGED}, *earlier]
+            earlier = [
+                output for output in cell["outputs"] if "".join(output.get("text", "")) != CHANGED
+            ]
+            cell["outputs"] = [
+                {"output_type": "stream", "name": "stdout", "text": CHANGED},
+                *earlier,
+            ]
         if cells:
             _put(copy, f"{json.dumps(notebook, sort_keys=True, indent=1)}\n".encode(), was)
         return bool(cells)
@@ -243,22 +314,32 @@ def _noted(copy: Path, key: str) -> bool:
 
 def _named(cells: Sequence[Cell]) -> str:
     """The first three of these cells, as a person finds them, and how many there are."""
-    return ", ".join([*map(_name, cells[:3]), *([f"and {len(cells) - 3} more"] if cells[3:] else [])])
+    return ", ".join(
+        [*map(_name, cells[:3]), *([f"and {len(cells) - 3} more"] if cells[3:] else [])]
+    )
 
 
 def _name(cell: Cell) -> str:
     """The exercise that a cell checks, or its first words."""
     if key := next(iter(checked_in("".join(cell["source"]))), ""):
         return f"the answer to {key}"
-    first = next((line for line in "".join(cell["source"]).splitlines() if line.strip()), "an empty cell")
+    first = next(
+        (line for line in "".join(cell["source"]).splitlines() if line.strip()), "an empty cell"
+    )
     return f"“{first[:50]}{'…' * (len(first) > 50)}”"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m helpers.teach.work", description="Your own copies of the lessons.")
-    parser.add_argument("--fresh", metavar="02", help="put a fresh copy of this lesson beside yours")
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.teach.work", description="Your own copies of the lessons."
+    )
+    parser.add_argument(
+        "--fresh", metavar="02", help="put a fresh copy of this lesson beside yours"
+    )
     options = parser.parse_args(arguments)
-    sys.stdout.reconfigure(errors="replace")  # a cell may hold what the terminal's encoding can't show
+    sys.stdout.reconfigure(
+        errors="replace"
+    )  # a cell may hold what the terminal's encoding can't show
     try:
         work = Work(folders.work(), folders.NOTEBOOKS, edition())
         if work.folder.is_relative_to(work.lessons):

@@ -1,5 +1,5 @@
-"""00.grow: a peak of 64 MiB of anonymous memory, give or take a tenth, and a return value that holds it: the memory
-lasts exactly as long as that value does.
+"""00.grow: a peak of 64 MiB of anonymous memory, give or take a tenth, and a return value that
+holds it: the memory lasts exactly as long as that value does.
 """
 
 import time
@@ -9,11 +9,15 @@ from helpers.units import MiB, in_words
 
 ALONE = True  # it measures time
 WANTED = 64 * MiB
-WHILE = 0.3  # seconds to hold what the function returned, and again without it, while the sampler looks
+WHILE = (
+    0.3  # seconds to hold what the function returned, and again without it, while the sampler looks
+)
 
 
 def run(function, seconds: float, sleep=time.sleep, clock=time.monotonic) -> float:
-    """Holds what the function returns, and nothing else of the student's, then lets it go. Returns when that was."""
+    """Holds what the function returns, and nothing else of the student's, then lets it go. Returns
+    when that was.
+    """
     import ctypes
     import gc
     import os
@@ -36,15 +40,25 @@ def judge(attempt: Attempt) -> Verdict:
     peak, told_apart = seen.peak, own_memory(seen) is not None
     if told_apart:
         grown, said = peak.anonymous, "of anonymous memory"
-        kinds = (("anonymous", peak.anonymous), ("file-backed", peak.file), ("shared", peak.shared))
+        kinds = (
+            ("anonymous", peak.anonymous),
+            ("file-backed", peak.file),
+            ("shared", peak.shared),
+        )
         figures = tuple(f"{in_words(most, 'bytes')} {kind}" for kind, most in kinds)
     else:
         grown, figures = seen.heap_peak or 0, (f"{in_words(seen.heap_peak, 'bytes')} on the heap",)
-        said = "on the heap: this machine doesn't measure anonymous memory, so the heap counter stands in"
+        said = (
+            "on the heap: this machine doesn't measure anonymous memory, so the heap counter "
+            "stands in"
+        )
     took = f"it took {in_words(grown, 'bytes')} {said}."
     held = [0, *seen.resident[seen.times < seen.value - 0.1 * WHILE]][-1]
     if peak.resident > WANTED / 2 > held:
-        why = "The return value doesn't hold it: it was freed when the function returned, or another name holds it."
+        why = (
+            "The return value doesn't hold it: it was freed when the function returned, or another "
+            "name holds it."
+        )
         raise NotYet("nothing-held", f"{took} {why}", figures)
     if told_apart and seen.resident[-1] > WANTED / 2:
         why = "It was still there when your return value was gone, so something else holds it."
@@ -56,7 +70,8 @@ def judge(attempt: Attempt) -> Verdict:
         return right(f"I{took[1:]}", figures)
     if grown > WANTED:
         why = (
-            "That's more than 64 MiB. How many bytes does each element take? Or does a second copy exist for a moment?"
+            "That's more than 64 MiB. How many bytes does each element take? Or does a second copy "
+            "exist for a moment?"
         )
         raise NotYet("too-much", f"{took} {why}", figures)
     if (peak.file or 0) > 0.9 * WANTED:
@@ -64,5 +79,8 @@ def judge(attempt: Attempt) -> Verdict:
         raise NotYet("file-backed", f"{took} {why}", figures)
     why = "That's less than 64 MiB."
     if grown < WANTED / 16:
-        why = "Memory that you haven't written to may not be there yet: the kernel provides it at the first touch."
+        why = (
+            "Memory that you haven't written to may not be there yet: the kernel provides it at "
+            "the first touch."
+        )
     raise NotYet("too-little", f"{took} {why}", figures)

@@ -1,4 +1,6 @@
-"""01.report: how much lent and own memory each of seven data loaders gained, and the word for it."""
+"""01.report: how much lent and own memory each of seven data loaders gained, and the word for
+it.
+"""
 
 import secrets
 import tomllib
@@ -7,7 +9,14 @@ from pathlib import Path
 from helpers.make import random_file
 from helpers.measure import measure
 from helpers.measure.plain import fields
-from helpers.teach.judging import Attempt, NotYet, Verdict, is_a_number, kinds_are_told_apart, right_for_each
+from helpers.teach.judging import (
+    Attempt,
+    NotYet,
+    Verdict,
+    is_a_number,
+    kinds_are_told_apart,
+    right_for_each,
+)
 from helpers.units import KiB, MiB, in_words
 
 LOADERS = {
@@ -35,12 +44,18 @@ def recorded() -> dict[str, tuple[str, str]]:
 
 
 def judge(attempt: Attempt) -> Verdict:
-    """Asks about loaders started for this check, or recorded loaders if those don't show what they should."""
+    """Asks about loaders started for this check, or recorded loaders if those don't show what they
+    should.
+    """
     live = live_loaders(attempt) if kinds_are_told_apart() else {}
     as_meant = grown(live) == grown(recorded())  # false if the data lie on a file system in memory
     pairs = live if as_meant else recorded()
     figures = tuple(f"{kind}: {in_parts(gains(*pair))}" for kind, pair in pairs.items())
-    where = "that ran a moment ago" if as_meant else "recorded on another machine: this one doesn't show the difference"
+    where = (
+        "that ran a moment ago"
+        if as_meant
+        else "recorded on another machine: this one doesn't show the difference"
+    )
     done = f"You judged {len(pairs)} loaders {where}."
     return right_for_each(attempt, pairs, misjudged, "a loader that", LOADERS, done, figures)
 
@@ -53,7 +68,9 @@ def live_loaders(attempt: Attempt) -> dict[str, tuple[str, str]]:
 
 
 def loader(kind: str, path: str, size: int) -> tuple[str, str]:
-    """This process's status, proc_pid_status(5), before and after it loads data the way `kind` says."""
+    """This process's status, proc_pid_status(5), before and after it loads data the way `kind`
+    says.
+    """
     import mmap
     from pathlib import Path
 
@@ -76,7 +93,9 @@ def loader(kind: str, path: str, size: int) -> tuple[str, str]:
             held.append(mmap.mmap(-1, size))
             held[0].write(bytes(size))
         elif kind == "promises":
-            index = mmap.mmap(-1, 256 * 1024, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # new pages for sure
+            index = mmap.mmap(
+                -1, 256 * 1024, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+            )  # new pages for sure
             file.readinto(index)
             held += index, mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
         elif kind == "spikes":
@@ -89,7 +108,9 @@ def loader(kind: str, path: str, size: int) -> tuple[str, str]:
 
 def grown(pairs: dict[str, tuple[str, str]]) -> dict[str, list[str]]:
     """The PARTS of each loader that grew by more than MUCH."""
-    return {kind: [name for name in PARTS if gains(*pair)[name] > MUCH] for kind, pair in pairs.items()}
+    return {
+        kind: [name for name in PARTS if gains(*pair)[name] > MUCH] for kind, pair in pairs.items()
+    }
 
 
 def gains(before: str, after: str) -> dict[str, int]:
@@ -106,7 +127,9 @@ def misjudged(given: object, before: str, after: str) -> None:
     """Raises NotYet for a wrong answer, and names the slip if the figures give it away."""
     if not isinstance(given, tuple) or len(given) != 3 or not all(map(is_a_number, given[:2])):
         raise NotYet(
-            "other-type", f"it returned {given}. Return lent bytes gained, own bytes gained, and one of {tuple(WORDS)}."
+            "other-type",
+            f"it returned {given}. Return lent bytes gained, own bytes gained, and one of "
+            f"{tuple(WORDS)}.",
         )
     gained, (said_lent, said_own, said_word) = gains(before, after), given
     lent = gained["RssFile"]
@@ -118,7 +141,10 @@ def misjudged(given: object, before: str, after: str) -> None:
         raise NotYet(cause, f"{told}. {why}", half="the words" if word_is_right else "")
     if not word_is_right:
         known = "" if said_word in WORDS else f" It must be one of {tuple(WORDS)}, as written here."
-        why = f"{lent:,} bytes lent and {own:,} own are right, but the word {said_word!r} is not.{known}"
+        why = (
+            f"{lent:,} bytes lent and {own:,} own are right, but the word {said_word!r} is "
+            f"not.{known}"
+        )
         raise NotYet("wrong-word", why, half="the bytes")
 
 
@@ -126,7 +152,10 @@ def miscounted(said_lent: float, said_own: float, before: str, after: str) -> tu
     """The cause of wrong byte counts, and what to say about them."""
     gained, end = gains(before, after), fields(after)
     if said_lent == gained["RssFile"] and said_own == gained["VmRSS"]:
-        return "all-resident", "`VmRSS` adds up both parts, so it can't tell a leak from a mapping."
+        return (
+            "all-resident",
+            "`VmRSS` adds up both parts, so it can't tell a leak from a mapping.",
+        )
     if said_lent == gained["RssFile"] and said_own == gained["RssAnon"]:
         return "shared-forgotten", "`RssShmem` is own memory too: no file holds these bytes."
     if said_lent == gained["RssFile"] + gained["RssShmem"] and gained["RssShmem"]:

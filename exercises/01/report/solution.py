@@ -1,4 +1,5 @@
-# This report is case("map-counts-as-resident") of helpers.casebook; a leak is case("leak-below-python").
+# This report is case("map-counts-as-resident") of helpers.casebook; a leak is
+# case("leak-below-python").
 def verdict(before, after):
     """(lent bytes gained, own bytes gained, word) from two status texts."""
 

@@ -1,16 +1,28 @@
-"""02.chunks: a copy that equals its source, an unharmed source, and at most 32 MiB of anonymous memory."""
+"""02.chunks: a copy that equals its source, an unharmed source, and at most 32 MiB of anonymous
+memory.
+"""
 
 import secrets
 from pathlib import Path
 
 from helpers.teach.inside import no_file_above
-from helpers.teach.judging import Attempt, NotYet, Verdict, changed, first_difference, opened, own_memory, within
+from helpers.teach.judging import (
+    Attempt,
+    NotYet,
+    Verdict,
+    changed,
+    first_difference,
+    opened,
+    own_memory,
+    within,
+)
 from helpers.units import MiB
 
 BUDGET = 32 * MiB  # of 256: a pool of 32 threads, each with a chunk of 1 MiB, takes 12
 NOT_FAR = (
-    "Every live chunk counts: a loop of `read` holds two at a time, because it makes the new chunk before it drops the "
-    "old one, and threads and queues hold more. Take smaller chunks, or reuse one buffer."
+    "Every live chunk counts: a loop of `read` holds two at a time, because it makes the new chunk "
+    "before it drops the old one, and threads and queues hold more. Take smaller chunks, or reuse "
+    "one buffer."
 )
 
 
@@ -29,7 +41,10 @@ def judge(attempt: Attempt) -> Verdict:
     with opened(target):  # raises NotYet if there is none, or a link
         pass
     if changed(target) > changed(returned) or attempt.is_late(target):
-        why = "`target` was still being written after the function returned. Wait until the copy is complete."
+        why = (
+            "`target` was still being written after the function returned. Wait until the copy is "
+            "complete."
+        )
         raise NotYet("late", why)
     equal(attempt.twin(source), target)
     try:
@@ -42,20 +57,24 @@ def judge(attempt: Attempt) -> Verdict:
 
 def equal(source: Path, target: Path) -> None:
     """Raises NotYet if they differ: says where, and what kind of slip makes such a difference."""
-    at, wanted, found = first_difference(source, target), source.stat().st_size, target.stat().st_size
+    at, wanted, found = (
+        first_difference(source, target),
+        source.stat().st_size,
+        target.stat().st_size,
+    )
     if at is None:
         return
     begin = f"source and copy first differ at byte {at:,}."
     if at == found < wanted:
         why = (
-            f"The copy ends there; {wanted - found:,} bytes are missing. One call may move less than you asked for: "
-            "keep going until nothing is left."
+            f"The copy ends there; {wanted - found:,} bytes are missing. One call may move less "
+            "than you asked for: keep going until nothing is left."
         )
         raise NotYet("too-short", f"{begin} {why}")
     if at == wanted < found:
         why = (
-            f"The source ends there, and the copy has {found - wanted:,} bytes more. The last read fills only part of "
-            "the buffer: write only that part."
+            f"The source ends there, and the copy has {found - wanted:,} bytes more. The last read "
+            "fills only part of the buffer: write only that part."
         )
         raise NotYet("too-long", f"{begin} {why}")
     raise NotYet("other-bytes", f"{begin} The source has {wanted:,} bytes, the copy {found:,}.")

@@ -3,7 +3,15 @@
 import secrets
 
 from helpers.teach.inside import kind_of, no_file_above
-from helpers.teach.judging import Attempt, NotYet, Verdict, called, first_difference, own_memory, within
+from helpers.teach.judging import (
+    Attempt,
+    NotYet,
+    Verdict,
+    called,
+    first_difference,
+    own_memory,
+    within,
+)
 from helpers.units import MiB, in_words
 
 OF_ITS_OWN = "The caller wants a `bytearray` of its own."
@@ -12,11 +20,15 @@ INSTEAD = {
     "mmap.mmap": "A mapping can't grow, and it's good only while the file stays as it is.",
     "memoryview": "A view shows another object's bytes.",
 }
-held = []  # the result, until the process ends: the last sample is sure to see its memory, however short the call was
+# the result, until the process ends: the last sample is sure to see its memory, however short the
+# call was
+held = []
 
 
 def run(function, path, into: str, most: int, open=open) -> str:
-    """The kind of the result. A bytearray is written to the new file `into`, to be compared from outside."""
+    """The kind of the result. A bytearray is written to the new file `into`, to be compared from
+    outside.
+    """
     no_file_above(most)
     held.append(value := function(path))
     if kind_of(value) == "bytearray":
@@ -39,11 +51,16 @@ def judge(attempt: Attempt) -> Verdict:
         raise NotYet("late", "after the function had returned, something still wrote the bytes.")
     own = own_memory(seen)
     if own is not None and own < 0.9 * size:
-        why = f"its process never had more than {in_words(own, 'bytes')} of its own, so the bytes aren't its own"
+        why = (
+            f"its process never had more than {in_words(own, 'bytes')} of its own, so the bytes "
+            "aren't its own"
+        )
         raise NotYet("no-bytearray", f"{why}. {OF_ITS_OWN}")
     at = first_difference(attempt.twin(source), into)
     if at is not None:
         why = f"the bytearray and the file first differ at byte {at:,}. Did every byte arrive?"
         raise NotYet("other-bytes", why)
-    budget = max(int(1.1 * size), size + MiB)  # the interpreter itself takes some hundred KiB meanwhile
+    budget = max(
+        int(1.1 * size), size + MiB
+    )  # the interpreter itself takes some hundred KiB meanwhile
     return within(seen, budget, "The bytearray equals the file")

@@ -1,4 +1,5 @@
-# "read-ahead" is case("jumps-read-far-too-much") of helpers.casebook, "disk" case("first-read-waits-for-the-disk").
+# "read-ahead" is case("jumps-read-far-too-much") of helpers.casebook, "disk"
+# case("first-read-waits-for-the-disk").
 def explain(report):
     """ "read-ahead", "disk", "copy" or "faults", from the counters of one load."""
     used, came = report["used"], report["device_bytes"]

@@ -10,7 +10,9 @@ from helpers.measure.plain import fields
 from helpers.teach.judging import Attempt, NotYet, Verdict, is_a_number, right_for_each
 from helpers.units import KiB, MiB, in_words
 
-Crowd = tuple[list[dict[str, int]], list[dict[str, int]]]  # a dict of bytes for each worker: before, after
+Crowd = tuple[
+    list[dict[str, int]], list[dict[str, int]]
+]  # a dict of bytes for each worker: before, after
 
 KINDS = {
     "list": "read a list of strings that was there before the fork",
@@ -20,7 +22,12 @@ KINDS = {
     "maps": "each map the same file and touch every page",
     "one": "do nothing, except for the last, which reads half a file into memory",
 }
-METERS = {"rss": "Rss", "pss": "Pss", "anonymous": "Anonymous", "private_dirty": "Private_Dirty"}  # as in the kernel
+METERS = {
+    "rss": "Rss",
+    "pss": "Pss",
+    "anonymous": "Anonymous",
+    "private_dirty": "Private_Dirty",
+}  # as in the kernel
 COUNT, GROWN = 4, 8 * MiB
 WORDS = {  # did they take more than GROWN each, on average? did their RSS grow by more than that?
     "copied": (True, False),
@@ -42,23 +49,34 @@ def judge(attempt: Attempt) -> Verdict:
     path = random_file(attempt.folder / "crowd.bin", size, seed=secrets.randbelow(2**32))
     crowds = {kind: live_crowd(kind, path, size) for kind in KINDS} if live else recorded()
     figures = tuple(
-        f"{kind}: {in_words(growth(crowd, 'private_dirty'), 'bytes')} taken" for kind, crowd in crowds.items()
+        f"{kind}: {in_words(growth(crowd, 'private_dirty'), 'bytes')} taken"
+        for kind, crowd in crowds.items()
     )
-    where = "that were running a moment ago" if live else "recorded on another machine: they can't be read here"
+    where = (
+        "that were running a moment ago"
+        if live
+        else "recorded on another machine: they can't be read here"
+    )
     done = f"You read the figures of {COUNT * len(crowds)} workers {where}."
     return right_for_each(attempt, crowds, misread, "workers that", KINDS, done, figures)
 
 
 def live_crowd(kind: str, path: Path, size: int) -> Crowd:
-    """What four such workers had, from smaps_rollup, proc_pid_smaps(5). Raises OSError if they failed."""
+    """What four such workers had, from smaps_rollup, proc_pid_smaps(5). Raises OSError if they
+    failed.
+    """
     run = measure(crowd, kind, path, size, COUNT, name=kind)
     if run.ended != "returned":
         raise OSError(f"the workers to be explained ({kind}) did not run: {run.ending}")
-    return tuple([{name: fields(text)[line] for name, line in METERS.items()} for text in texts] for texts in run.value)
+    return tuple(
+        [{name: fields(text)[line] for name, line in METERS.items()} for text in texts]
+        for texts in run.value
+    )
 
 
 def crowd(kind: str, path: Path, size: int, count: int) -> list[list[str]]:
-    """The smaps_rollup of each of `count` forks of this process, before and after they use data the way `kind` says.
+    """The smaps_rollup of each of `count` forks of this process, before and after they use data the
+    way `kind` says.
 
     Garbage collection is off meanwhile, because it writes.
     """
@@ -69,7 +87,9 @@ def crowd(kind: str, path: Path, size: int, count: int) -> list[list[str]]:
 
     gc.disable()
     every_page = range(0, size, mmap.PAGESIZE)
-    data = [f"{i:08}" * 12 for i in range(size // 160)] if kind == "list" else bytearray(b"1") * size
+    data = (
+        [f"{i:08}" * 12 for i in range(size // 160)] if kind == "list" else bytearray(b"1") * size
+    )
 
     def mapped(access):
         with open(path, "rb") as file:
@@ -123,7 +143,8 @@ def misread(given: object, *crowd: list[dict[str, int]]) -> None:
     """Raises NotYet for a wrong answer, and names the slip if the figures give it away."""
     if not isinstance(given, tuple) or len(given) != 2 or not is_a_number(given[0]):
         raise NotYet(
-            "other-type", f"it returned {given}. Return two things: the bytes taken, and one of {tuple(WORDS)}."
+            "other-type",
+            f"it returned {given}. Return two things: the bytes taken, and one of {tuple(WORDS)}.",
         )
     (said, said_word), taken, more = given, growth(crowd, "private_dirty"), growth(crowd, "rss")
     word_is_right = WORDS.get(said_word) == (taken > GROWN * COUNT, more > GROWN * COUNT)
@@ -141,9 +162,18 @@ def misread(given: object, *crowd: list[dict[str, int]]) -> None:
 def miscounted(said: float, crowd: Crowd) -> tuple[str, str]:
     """The cause of a wrong byte count, and what to say about it."""
     if meters := [f"`{meter}`" for meter in METERS if said == growth(crowd, meter)]:
-        why = f"That is the growth of {' or '.join(meters)}, which counts shared pages too, in full or in part."
+        why = (
+            f"That is the growth of {' or '.join(meters)}, which counts shared pages too, in full "
+            "or in part."
+        )
         return "wrong-meter", why
     if said == sum(worker["private_dirty"] for worker in crowd[1]):
-        return "at-the-end", "That's what they have at the end. How much of that did they have before?"
-    why = "Which of the four figures counts what a process changed and shares with nobody? Add it up over all workers."
+        return (
+            "at-the-end",
+            "That's what they have at the end. How much of that did they have before?",
+        )
+    why = (
+        "Which of the four figures counts what a process changed and shares with nobody? Add it up "
+        "over all workers."
+    )
     return "wrong-taken", why

@@ -1,5 +1,6 @@
-# Cases of helpers.casebook: case("converted-beside-the-map") is "dtype", case("one-byte-copies-the-page") "write",
-# case("index-list-copies") "fancy", case("contiguous-copy-for-each-call") "layout".
+# Cases of helpers.casebook: case("converted-beside-the-map") is "dtype",
+# case("one-byte-copies-the-page") "write", case("index-list-copies") "fancy",
+# case("contiguous-copy-for-each-call") "layout".
 def explain(report):
     """(bytes taken, word) from what a step was given and what it made."""
     from math import prod

@@ -1,4 +1,6 @@
-"""06.registry: the right function for each value, and no more steps with 200 types registered than with 8."""
+"""06.registry: the right function for each value, and no more steps with 200 types registered than
+with 8.
+"""
 
 import secrets
 
@@ -6,21 +8,50 @@ from helpers.teach.judging import Attempt, NotYet, Verdict, right
 from helpers.units import MiB
 
 FEW, MANY = 8, 200  # types registered
-EVASIONS = ("sys.settrace", "sys._getframe", "_thread.start_new_thread", "_thread.start_joinable_thread", "os.fork")
+EVASIONS = (
+    "sys.settrace",
+    "sys._getframe",
+    "_thread.start_new_thread",
+    "_thread.start_joinable_thread",
+    "os.fork",
+)
 ADVICE = {
-    "wrong-function": "`run` calls the function registered for the value's own type, and returns what it returns.",
-    "not-the-nearest": "The nearest base class decides, in whatever order the classes were registered: "
-    "`type(value).__mro__` has the type and all its bases, the nearest first.",
+    "wrong-function": (
+        "`run` calls the function registered for the value's own type, and returns what it returns."
+    ),
+    "not-the-nearest": (
+        "The nearest base class decides, in whatever order the classes were registered: "
+        "`type(value).__mro__` has the type and all its bases, the nearest first."
+    ),
     "stale": "Whatever you remember about a type must be forgotten when something is registered.",
-    "no-type-error": "If neither the type nor a base class is registered, raise a TypeError with the type's name.",
-    "error-caught": "An error raised by a registered function must come through. Which errors do you catch, and where?",
-    "shared-registry": "Each call of `registry()` makes a new registry. Where does yours keep its functions?",
+    "no-type-error": (
+        "If neither the type nor a base class is registered, raise a TypeError with the type's "
+        "name."
+    ),
+    "error-caught": (
+        "An error raised by a registered function must come through. Which errors do you catch,"
+        " and where?"
+    ),
+    "shared-registry": (
+        "Each call of `registry()` makes a new registry. Where does yours keep its functions?"
+    ),
 }
 
 
-NAMES = ("text", "number", "letter", "right", "poem", "new", "other", "any")  # of the functions registered
+NAMES = (
+    "text",
+    "number",
+    "letter",
+    "right",
+    "poem",
+    "new",
+    "other",
+    "any",
+)  # of the functions registered
 NO_FUNCTION = "a TypeError with the type's name"
-USES = (  # the cause if it goes wrong, what is asked, what must come; {text} is the word of the function `text`
+# the cause if it goes wrong, what is asked, what must come; {text} is the word of the function
+# `text`
+USES = (
     ("wrong-function", "a Text (registered)", "'{text} of Text'"),
     ("wrong-function", "7 (int is registered)", "'{number} of int'"),
     ("not-the-nearest", "a Poem (a subclass of Text)", "'{text} of Poem'"),
@@ -28,13 +59,21 @@ USES = (  # the cause if it goes wrong, what is asked, what must come; {text} is
     ("not-the-nearest", "a Letter (registered, as is its base Text)", "'{letter} of Letter'"),
     ("not-the-nearest", "a Draft (a subclass of Letter)", "'{letter} of Draft'"),
     ("not-the-nearest", "a Text (registered, as is its subclass Letter)", "'{text} of Text'"),
-    ("not-the-nearest", "a `Both(Left, Right)` (Right and Text are registered)", "'{right} of Both'"),
+    (
+        "not-the-nearest",
+        "a `Both(Left, Right)` (Right and Text are registered)",
+        "'{right} of Both'",
+    ),
     ("stale", "a Poem (registered after `run` had met one)", "'{poem} of Poem'"),
     ("stale", "7 (int is registered twice: the last function counts)", "'{new} of int'"),
     ("stale", "True (bool was met before int was registered again)", "'{new} of bool'"),
     ("no-type-error", "2.5 (float is not registered)", NO_FUNCTION),
     ("no-type-error", "another type named Text (not registered)", NO_FUNCTION),
-    ("wrong-function", "a Text (another type of that name is registered, too)", "'{text} of Text'"),
+    (
+        "wrong-function",
+        "a Text (another type of that name is registered, too)",
+        "'{text} of Text'",
+    ),
     ("error-caught", "a Letter (its function raises KeyError)", "KeyError('page 7')"),
     ("error-caught", "a Letter (its function raises TypeError)", "TypeError('page 7')"),
     ("error-caught", "a Letter (its function raises AttributeError)", "AttributeError('page 7')"),
@@ -53,7 +92,9 @@ def answers(registry, words: dict[str, str]) -> list[str] | str:
 
 
 def uses(registry, words: dict[str, str]):
-    """What comes of each of USES, one after another. The registered functions return these words."""
+    """What comes of each of USES, one after another. The registered functions return these
+    words.
+    """
     register, run = registry()
     calls = []  # of the registered functions: what each was given, and what it returned or raised
 
@@ -67,13 +108,22 @@ def uses(registry, words: dict[str, str]):
             return f"{len(calls)} calls of registered functions"
         if calls and calls[0][0] is value and calls[0][1] is came:
             return repr(came)
-        if not calls and raised and isinstance(came, TypeError) and type(value).__name__ in str(came):
+        if (
+            not calls
+            and raised
+            and isinstance(came, TypeError)
+            and type(value).__name__ in str(came)
+        ):
             return NO_FUNCTION
-        return f"{came!r}"[:200] + (", which is not what its function returned" if calls else " without a call")
+        return f"{came!r}"[:200] + (
+            ", which is not what its function returned" if calls else " without a call"
+        )
 
     def shows(name):
         def show(value):
-            calls.append((value, None if name is None else f"{words[name]} of {type(value).__name__}"))
+            calls.append(
+                (value, None if name is None else f"{words[name]} of {type(value).__name__}")
+            )
             return calls[-1][1]
 
         return show
@@ -133,7 +183,9 @@ def count(registry, few: int, many: int) -> tuple[int, int]:
 
 
 def steps_of_a_run(registry, count: int) -> int:
-    """Steps of one run with `count` types registered: the maximum over four values, each of which was run before."""
+    """Steps of one run with `count` types registered: the maximum over four values, each of which
+    was run before.
+    """
 
     class Kind(type):  # in Python, so that asking it takes steps
         __hash__ = type.__hash__
@@ -151,16 +203,20 @@ def steps_of_a_run(registry, count: int) -> int:
     types = [Kind(f"Kind{i}", (), {}) for i in range(count)]
     for kind in types:
         register(kind, id)
-    values = [kind() for kind in (types[0], types[count // 2], types[-1], Kind("Heir", (types[1],), {}))]
+    values = [
+        kind() for kind in (types[0], types[count // 2], types[-1], Kind("Heir", (types[1],), {}))
+    ]
     for value in values:
         run(value)
     return max(steps(run, value) for value in values)
 
 
 def steps(function, *args) -> int:
-    """How many steps (bytecodes) Python takes for this call. What C code does within a step isn't counted.
+    """How many steps (bytecodes) Python takes for this call. What C code does within a step isn't
+    counted.
 
-    Raises RuntimeError if the function evaded the count: by a trace function, a frame, a thread or a process.
+    Raises RuntimeError if the function evaded the count: by a trace function, a frame, a thread or
+    a process.
     """
     import sys
     import threading
@@ -196,7 +252,10 @@ def judge(attempt: Attempt) -> Verdict:
     words = {name: secrets.token_hex(3) for name in NAMES}
     told = attempt.run(answers, words, memory_limit=256 * MiB).value
     if isinstance(told, str):
-        raise NotYet("no-pair", f"for `registry()`: expected two functions, `return register, run`; got {told}.")
+        raise NotYet(
+            "no-pair",
+            f"for `registry()`: expected two functions, `return register, run`; got {told}.",
+        )
     for (cause, asked, must_come), came in zip(USES, told, strict=True):
         wanted = must_come.format(**words)
         if came != wanted:
@@ -205,10 +264,14 @@ def judge(attempt: Attempt) -> Verdict:
     figures = (f"{FEW} types: {few} Python steps per value", f"{MANY} types: {many} steps")
     if many > 2 * few + 50:
         why = (
-            f"every value gets its function, but one `run` takes {few} steps with {FEW} types registered, and {many} "
-            f"with {MANY}: it walks through everything registered, or asks each type whether it fits the value. Walk "
-            "through the value's base classes instead, and look each of them up."
+            f"every value gets its function, but one `run` takes {few} steps with {FEW} types "
+            f"registered, and {many} with {MANY}: it walks through everything registered, or asks "
+            "each type whether it fits the value. Walk through the value's base classes instead,"
+            " and look each of them up."
         )
         raise NotYet("walks-the-table", why, figures, half="every value gets its function")
-    done = f"Every value gets its function, and a `run` with {MANY} types registered costs about as much as with {FEW}."
+    done = (
+        f"Every value gets its function, and a `run` with {MANY} types registered costs about as "
+        f"much as with {FEW}."
+    )
     return right(f"{done} This is what `functools.singledispatch` does.", figures)

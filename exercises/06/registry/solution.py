@@ -9,6 +9,8 @@ def registry():
         for kind in type(value).__mro__:
             if kind in table:
                 return table[kind](value)
-        raise TypeError(f"nothing is registered for {type(value).__name__}, nor for a base class of it")
+        raise TypeError(
+            f"nothing is registered for {type(value).__name__}, nor for a base class of it"
+        )
 
     return register, run

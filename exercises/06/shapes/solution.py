@@ -10,7 +10,9 @@ def layout(shapes):
     bases, altitudes = lengths("Triangle", "base"), lengths("Triangle", "height")
 
     def total(cut):
-        r, w, h, b, a = (np.maximum(each - cut, 0) for each in (radii, widths, heights, bases, altitudes))
+        r, w, h, b, a = (
+            np.maximum(each - cut, 0) for each in (radii, widths, heights, bases, altitudes)
+        )
         return np.pi * (r @ r) + w @ h + b @ a / 2
 
     return total

@@ -1,5 +1,7 @@
 class SharedCart:
-    """Lends through an array that is not counted; when it goes, with the last view, the memory is closed."""
+    """Lends through an array that is not counted; when it goes, with the last view, the memory is
+    closed.
+    """
 
     def __init__(self, memory):
         import weakref

@@ -1,4 +1,6 @@
-"""07.dangling: the layer, not copied but counted by its mapping, and nothing left when it's gone."""
+"""07.dangling: the layer, not copied but counted by its mapping, and nothing left when it's
+gone.
+"""
 
 import secrets
 
@@ -11,29 +13,40 @@ from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, called, withi
 from helpers.units import KiB, MiB
 
 BUDGET = 8 * MiB
-COPY = "the numbers are right, but they're a copy: there's no mapping of the file behind your array."
-KEPT = "the array is gone, but the file is still mapped. Only the array itself should keep its mapping."
+COPY = (
+    "the numbers are right, but they're a copy: there's no mapping of the file behind your array."
+)
+KEPT = (
+    "the array is gone, but the file is still mapped. Only the array itself should keep its "
+    "mapping."
+)
 CLOSED = {
     CRASH: (
         "closed",
-        "reading the array crashed its process: nothing is mapped any more at the addresses that the array shows. Who "
-        "closed the mapping, and why did nobody object?",
+        (
+            "reading the array crashed its process: nothing is mapped any more at the addresses "
+            "that the array shows. Who closed the mapping, and why did nobody object?"
+        ),
     ),
     "exported pointers exist": (
         "close-refused",
-        "it raised BufferError: cannot close exported pointers exist. That's a step forward: your array is counted "
-        "now, so the mapping refuses to close. Who wants to close it while the array is still needed?",
+        (
+            "it raised BufferError: cannot close exported pointers exist. That's a step forward: "
+            "your array is counted now, so the mapping refuses to close. Who wants to close it "
+            "while the array is still needed?"
+        ),
     ),
 }
 
 
 def run(function, path, offset: int, count: int, numpy_is_here) -> dict:
-    """What the function returned, as seen when every other name is gone: type, dtype, shape, a digest of its bytes, and
-    whether they lie in a mapping of the file (None where there is no /proc).
+    """What the function returned, as seen when every other name is gone: type, dtype, shape, a
+    digest of its bytes, and whether they lie in a mapping of the file (None where there is no
+    /proc).
 
-    Then it closes the mapping behind the array: `counted` tells whether that was refused, None if no mapping was found.
-    Last, the array goes too: `mapped` tells whether the file is still mapped, `files` how many more are open. Loading
-    the last argument, a numpy number, has loaded numpy.
+    Then it closes the mapping behind the array: `counted` tells whether that was refused, None if
+    no mapping was found. Last, the array goes too: `mapped` tells whether the file is still mapped,
+    `files` how many more are open. Loading the last argument, a numpy number, has loaded numpy.
     """
     import gc
     import mmap
@@ -62,7 +75,10 @@ def run(function, path, offset: int, count: int, numpy_is_here) -> dict:
             told["counted"] = True
     del array, given, owner
     gc.collect()
-    return told | {"mapped": is_mapped(path), "files": None if before is None else open_files() - before}
+    return told | {
+        "mapped": is_mapped(path),
+        "files": None if before is None else open_files() - before,
+    }
 
 
 def digest(array) -> int:
@@ -76,7 +92,9 @@ def digest(array) -> int:
 
 
 def spans(obj, address: int) -> bool:
-    """Is it an open mapping over this address? It asks by address because not every array leads to its owner."""
+    """Is it an open mapping over this address? It asks by address because not every array leads to
+    its owner.
+    """
     import mmap
 
     import numpy as np
@@ -101,17 +119,27 @@ def judge(attempt: Attempt) -> Verdict:
     must_be_safe(seen.value)
     if seen.file is not None:
         must_be_seen(seen, 4 * count)
-    return within(seen, BUDGET, "The layer is safe: it keeps its mapping, is counted by it, and leaves nothing behind")
+    return within(
+        seen,
+        BUDGET,
+        "The layer is safe: it keeps its mapping, is counted by it, and leaves nothing behind",
+    )
 
 
 def must_be_the_layer(told: dict, wanted: np.ndarray) -> None:
     if not told["array"]:
         raise NotYet("no-array", f"expected a numpy array, got {called(told['type'])}.")
     if (told["dtype"], told["shape"]) != ("float32", wanted.shape):
-        why = f"expected float32 of shape {wanted.shape}, got {told['dtype']} of shape {told['shape']}."
+        why = (
+            f"expected float32 of shape {wanted.shape}, got {told['dtype']} of shape "
+            f"{told['shape']}."
+        )
         raise NotYet("wrong-shape", why)
     if told["digest"] != digest(wanted):
-        why = "your array doesn't have the layer's numbers. `offset` counts bytes from the beginning of the file."
+        why = (
+            "your array doesn't have the layer's numbers. `offset` counts bytes from the beginning "
+            "of the file."
+        )
         raise NotYet("wrong-numbers", why)
 
 
@@ -120,20 +148,26 @@ def must_be_safe(told: dict) -> None:
         raise NotYet("copy", COPY)
     if told["counted"] is False:
         why = (
-            "the numbers are right, but the mapping doesn't know about your array. It let itself be closed, and the "
-            "next read would have crashed. `np.ndarray(…, buffer)` and `np.memmap` take an address and aren't "
-            "counted. Which numpy function makes an array that is?"
+            "the numbers are right, but the mapping doesn't know about your array. It let itself "
+            "be closed, and the next read would have crashed. `np.ndarray(…, buffer)` and "
+            "`np.memmap` take an address and aren't counted. Which numpy function makes an array "
+            "that is?"
         )
         raise NotYet("not-counted", why)
     if told["mapped"]:
         raise NotYet("kept-for-ever", KEPT)
     if told["files"]:
-        why = "the array is gone, but a file is still open. A mapping needs no open file: close it once it's mapped."
+        why = (
+            "the array is gone, but a file is still open. A mapping needs no open file: close it "
+            "once it's mapped."
+        )
         raise NotYet("file-open", why)
 
 
 def must_be_seen(seen: Recording, layer: int) -> None:
-    """Raises NotYet unless, seen from outside, the layer's bytes were file-backed memory, and no longer at the end."""
+    """Raises NotYet unless, seen from outside, the layer's bytes were file-backed memory, and no
+    longer at the end.
+    """
     if seen.peak.file < 0.9 * layer:
         raise NotYet("copy", COPY)
     if seen.peak.file - seen.file[-1] < 0.5 * layer:

@@ -1,7 +1,9 @@
-# The error is case("cannot-close-exported") of helpers.casebook, the crash case("array-outlives-shared-block").
+# The error is case("cannot-close-exported") of helpers.casebook, the crash
+# case("array-outlives-shared-block").
 def explain(steps):
     """The last step's outcome: "done", or another word and the names concerned."""
-    views = {}  # name -> [the owner that it shows, is it counted?]; two names of one view have one list
+    # name -> [the owner that it shows, is it counted?]; two names of one view have one list
+    views = {}
     for what, name, source in steps[:-1]:
         if what in ("memoryview", "frombuffer", "ndarray"):
             owner = views[source][0] if source in views else source

@@ -1,4 +1,6 @@
-"""08.keeps: owned tensors; afterwards nothing of the file mapped or open, and never much of it in anonymous memory."""
+"""08.keeps: owned tensors; afterwards nothing of the file mapped or open, and never much of it in
+anonymous memory.
+"""
 
 import secrets
 from pathlib import Path
@@ -12,13 +14,14 @@ from helpers.whole import regular_file
 
 SIDE = 1024  # a layer: SIDE x SIDE weights, SIDE biases, and as many scales in a square, float32
 DANGLING = (
-    "reading the array crashed the process: nothing is mapped any more at the address that it points to. An array "
-    "that owns its bytes needs no mapping."
+    "reading the array crashed the process: nothing is mapped any more at the address that it "
+    "points to. An array that owns its bytes needs no mapping."
 )
 
 
 def run(function, path: Path, names: list[str], np) -> list:
-    """What the function returns for each name, as it is when it's sent; the type of anything but an array.
+    """What the function returns for each name, as it is when it's sent; the type of anything but an
+    array.
 
     numpy is an argument so that it is loaded before anything is measured.
     """
@@ -26,15 +29,21 @@ def run(function, path: Path, names: list[str], np) -> list:
 
     arrays = [function(path, name) for name in names]
     gc.collect()
-    return [array if isinstance(array, np.ndarray) else f"`{type(array).__name__}`" for array in arrays]
+    return [
+        array if isinstance(array, np.ndarray) else f"`{type(array).__name__}`" for array in arrays
+    ]
 
 
 def judge(attempt: Attempt) -> Verdict:
-    path, wanted = model(attempt.folder / "model.safetensors", max(2, attempt.size // (4 * SIDE * SIDE)))
+    path, wanted = model(
+        attempt.folder / "model.safetensors", max(2, attempt.size // (4 * SIDE * SIDE))
+    )
     content, still = path.read_bytes(), set()
 
     def look(pid: int) -> None:
-        """Notes what it still holds, then overwrites the numbers: an array that owns its bytes keeps the old ones."""
+        """Notes what it still holds, then overwrites the numbers: an array that owns its bytes
+        keeps the old ones.
+        """
         attempt.unharmed()
         still.update(held(pid, attempt.folder))
         with regular_file(path, links=False, mode="r+b") as file:
@@ -54,20 +63,32 @@ def judge(attempt: Attempt) -> Verdict:
             raise NotYet("other-array", f"expected {expected}, got {got}.")
         if array.tobytes() == (~right.view("u1")).tobytes():
             why = (
-                "the numbers were right until the file was overwritten: the array is a view, and its "
-                f"{few} keep the whole file of {whole} mapped, whether or not you close it. Which numpy "
-                "function always copies?"
+                "the numbers were right until the file was overwritten: the array is a view, and "
+                f"its {few} keep the whole file of {whole} mapped, whether or not you close it. "
+                "Which numpy function always copies?"
             )
             raise NotYet("view", why)
         if array.tobytes() != right.tobytes():
-            raise NotYet("other-numbers", f"these aren't the numbers of `{name}`, the tensor that was asked for.")
+            raise NotYet(
+                "other-numbers",
+                f"these aren't the numbers of `{name}`, the tensor that was asked for.",
+            )
     if "mapped" in still:
-        why = "the array owns its bytes, but the file is still mapped. Close it before you return, and keep no view."
+        why = (
+            "the array owns its bytes, but the file is still mapped. Close it before you return,"
+            " and keep no view."
+        )
         raise NotYet("still-mapped", why)
     if still:
-        raise NotYet("still-open", "the array owns its bytes, but you left a file open. Close what you opened.")
+        raise NotYet(
+            "still-open",
+            "the array owns its bytes, but you left a file open. Close what you opened.",
+        )
     return within(
-        seen, MiB, "The tensors are right and own their bytes, and nothing of the file is still mapped or open"
+        seen,
+        MiB,
+        "The tensors are right and own their bytes, and nothing of the file is still mapped or "
+        "open",
     )
 
 

@@ -1,5 +1,7 @@
 def liars(loaders):
-    """The names of the loaders that copy. loaders: name -> (load, path); load(path) returns a dict of arrays."""
+    """The names of the loaders that copy. loaders: name -> (load, path); load(path) returns a dict
+    of arrays.
+    """
     from helpers.measure import where
 
     found = []

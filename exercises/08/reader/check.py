@@ -1,4 +1,6 @@
-"""08.reader: the arrays of a sound file, lent by a mapping of it and read-only; ValueError for every damaged file."""
+"""08.reader: the arrays of a sound file, lent by a mapping of it and read-only; ValueError for
+every damaged file.
+"""
 
 import secrets
 import struct
@@ -17,15 +19,18 @@ ENTRY = struct.Struct("<16s3IQ")  # name, kind at byte 16, rows at 20, columns a
 SOUND = "that is sound"
 CLOSED = (
     "closed",
-    "the arrays borrow from the mapping, and you closed it, or tried to: with `close`, or at the end of `with`. Leave "
-    "it open: it closes when the last array is gone. `np.frombuffer` keeps it open, `np.ndarray` over it doesn't.",
+    (
+        "the arrays borrow from the mapping, and you closed it, or tried to: with `close`, or at "
+        "the end of `with`. Leave it open: it closes when the last array is gone. `np.frombuffer` "
+        "keeps it open, `np.ndarray` over it doesn't."
+    ),
 )
 
 
-# --- in the student's process ---------------------------------------------------------------------------------
+# --- in the student's process ---------------------------------------------------------------------
 def run(function, path: Path, np) -> dict[str, tuple | str] | str:
-    """For each array that the reader returns for a sound file: a view of some of it, as it is when it's sent, its
-    shape, and whether it's read-only. The type of anything that isn't an array.
+    """For each array that the reader returns for a sound file: a view of some of it, as it is when
+    it's sent, its shape, and whether it's read-only. The type of anything that isn't an array.
 
     numpy is an argument so that it is loaded before anything is measured.
     """
@@ -34,7 +39,9 @@ def run(function, path: Path, np) -> dict[str, tuple | str] | str:
         return type(arrays).__name__
     told = {str(name): f"`{type(array).__name__}`" for name, array in arrays.items()}
     there = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
-    return told | {str(name): (some_of(a), a.shape, memoryview(a).readonly) for name, a in there.items()}
+    return told | {
+        str(name): (some_of(a), a.shape, memoryview(a).readonly) for name, a in there.items()
+    }
 
 
 def some_of(array):
@@ -53,13 +60,17 @@ def refusals(function, paths: list[Path], np) -> list[tuple[bool, str]]:
             function(path)
             found.append((False, ""))
         except Exception as error:
-            found.append((isinstance(error, ValueError), f"`{type(error).__name__}: {error}`"[:200]))
+            found.append(
+                (isinstance(error, ValueError), f"`{type(error).__name__}: {error}`"[:200])
+            )
     return found
 
 
-# --- outside of it --------------------------------------------------------------------------------------------
+# --- outside of it --------------------------------------------------------------------------------
 def judge(attempt: Attempt) -> Verdict:
-    """Overwrites the numbers in the file once the reader has returned: lent arrays show the new numbers."""
+    """Overwrites the numbers in the file once the reader has returned: lent arrays show the new
+    numbers.
+    """
     path, arrays = attempt.folder / "model.zcm", matrices(attempt.size)
     others = {name: (~array.view("u1")).view(array.dtype) for name, array in arrays.items()}
     path.write_bytes(zcm(arrays))
@@ -91,14 +102,19 @@ def judge(attempt: Attempt) -> Verdict:
     return right(f"{verdict.because} All damaged files were refused.", verdict.figures)
 
 
-def as_they_are(told: dict | str, arrays: Mapping[str, np.ndarray], others: Mapping[str, np.ndarray]) -> None:
+def as_they_are(
+    told: dict | str, arrays: Mapping[str, np.ndarray], others: Mapping[str, np.ndarray]
+) -> None:
     """Raises NotYet about the first array that isn't the file's, isn't lent or isn't read-only.
 
     arrays: what the file held when it was read; others: what it holds now.
     """
     names = sorted(told) if isinstance(told, dict) else f"`{told}`"
     if names != sorted(arrays):
-        why = f"expected a dict with the names {sorted(arrays)}, got {names}. The zeros don't belong to a name."
+        why = (
+            f"expected a dict with the names {sorted(arrays)}, got {names}. The zeros don't belong "
+            "to a name."
+        )
         raise NotYet("other-names", why)
     for name, array in arrays.items():
         expected, given = f"{array.dtype} of shape {array.shape}", told[name]
@@ -107,18 +123,25 @@ def as_they_are(told: dict | str, arrays: Mapping[str, np.ndarray], others: Mapp
             raise NotYet("other-array", f"`{name}`: expected {expected}, got {got}.")
         some, _, read_only = given
         if some.tobytes() == some_of(array).tobytes():
-            why = f"`{name}` has the right numbers, but it's a copy: it kept them when the file was overwritten."
+            why = (
+                f"`{name}` has the right numbers, but it's a copy: it kept them when the file was "
+                "overwritten."
+            )
             raise NotYet("copied", why)
         if some.tobytes() != some_of(others[name]).tobytes():
-            why = f"`{name}` doesn't have the file's numbers. An offset counts bytes from the beginning of the file."
+            why = (
+                f"`{name}` doesn't have the file's numbers. An offset counts bytes from the "
+                "beginning of the file."
+            )
             raise NotYet("other-numbers", why)
         if not read_only:
             raise NotYet("writable", f"`{name}` can be written to. Map the file read-only.")
 
 
 def refuses(attempt: Attempt) -> None:
-    """Raises NotYet about the first damaged file that isn't refused with a ValueError, or a small sound file that is
-    refused."""
+    """Raises NotYet about the first damaged file that isn't refused with a ValueError, or a small
+    sound file that is refused.
+    """
     files = small_files()
     paths = [attempt.folder / f"{number}.zcm" for number in range(len(files))]
     for path, content in zip(paths, files.values(), strict=True):
@@ -127,16 +150,20 @@ def refuses(attempt: Attempt) -> None:
     try:
         found = attempt.run(refusals, paths, np, memory_limit=64 * MiB).value
     except NotYet as slip:
-        raise NotYet(slip.cause, f"for a damaged file of a few hundred bytes: {slip.because} {look}") from None
+        raise NotYet(
+            slip.cause, f"for a damaged file of a few hundred bytes: {slip.because} {look}"
+        ) from None
     for what, (refused, got) in zip(files, found, strict=True):
         if what == SOUND and got:
             raise NotYet("sound-refused", f"for a small sound file: expected arrays, got {got}.")
         if what != SOUND and not refused:
             got = got or "no error"
-            raise NotYet("not-refused", f"for a file {what}: expected a ValueError, got {got}. {look}")
+            raise NotYet(
+                "not-refused", f"for a file {what}: expected a ValueError, got {got}. {look}"
+            )
 
 
-# --- files of that format -------------------------------------------------------------------------------------
+# --- files of that format -------------------------------------------------------------------------
 def matrices(size: int) -> dict[str, np.ndarray]:
     """Matrices of about `size` bytes that the student's code hasn't seen, in random order."""
     rng = np.random.default_rng(secrets.randbelow(2**32))
@@ -160,9 +187,14 @@ def zcm(arrays: Mapping[str, np.ndarray]) -> bytes:
 
 
 def small_files() -> dict[str, bytes]:
-    """The one thing that is wrong with each file -> its bytes, in random order. One file is SOUND."""
+    """The one thing that is wrong with each file -> its bytes, in random order. One file is
+    SOUND.
+    """
     pick = secrets.randbelow
-    few, more = (np.frombuffer(secrets.token_bytes(8 * n), kind).reshape(-1, 2) for n, kind in ((3, "f4"), (8, "i8")))
+    few, more = (
+        np.frombuffer(secrets.token_bytes(8 * n), kind).reshape(-1, 2)
+        for n, kind in ((3, "f4"), (8, "i8"))
+    )
     sound = zcm({f"first-{pick(99)}": few, f"second-{pick(99)}": more})
 
     def patched(at: int, layout: str, *numbers: int) -> bytes:

@@ -15,12 +15,16 @@ def read(path):
     if end < 8 or 8 + 36 * count > end:
         raise ValueError(f"a table of {count:,} arrays does not fit into {end:,} bytes")
     arrays = {}
-    for name, kind, rows, columns, offset in struct.iter_unpack("<16s3IQ", mapping[8 : 8 + 36 * count]):
+    for name, kind, rows, columns, offset in struct.iter_unpack(
+        "<16s3IQ", mapping[8 : 8 + 36 * count]
+    ):
         name = name.rstrip(b"\0").decode()
         if kind not in kinds:
             raise ValueError(f"{name!r} is of kind {kind}; there are {list(kinds)}")
         if offset % 8 or offset < 8 + 36 * count:
-            raise ValueError(f"{name!r} begins at byte {offset}, in the table, or not at a multiple of 8")
+            raise ValueError(
+                f"{name!r} begins at byte {offset}, in the table, or not at a multiple of 8"
+            )
         if offset + rows * columns * kinds[kind].itemsize > end:
             raise ValueError(f"{name!r} ends beyond the file's {end:,} bytes")
         array = np.frombuffer(mapping, kinds[kind], rows * columns, offset)

@@ -1,4 +1,6 @@
-"""A server whose memory is looked at: `python server.py kind path begin end`, and a line on its input for each step."""
+"""A server whose memory is looked at: `python server.py kind path begin end`, and a line on its
+input for each step.
+"""
 
 import mmap
 import sys
@@ -7,11 +9,15 @@ import sys
 def held(kind: str, path: str, begin: int, end: int) -> bytes | mmap.mmap:
     """Its model after two answers, which took the bytes from `begin` to `end`."""
     with open(path, "rb") as file:
-        model = file.read() if kind == "reads" else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        model = (
+            file.read() if kind == "reads" else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        )
     for _ in "12":
         sum(model[at] for at in range(begin, end, mmap.PAGESIZE))
     if kind == "loses":
-        model.madvise(21, 0, end * 5 // 8 // mmap.PAGESIZE * mmap.PAGESIZE)  # MADV_PAGEOUT, madvise(2)
+        model.madvise(
+            21, 0, end * 5 // 8 // mmap.PAGESIZE * mmap.PAGESIZE
+        )  # MADV_PAGEOUT, madvise(2)
     return model
 
 

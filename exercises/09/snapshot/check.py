@@ -1,4 +1,6 @@
-"""09.snapshot: three good files are lent, the large one without reading its numbers; fourteen others are refused."""
+"""09.snapshot: three good files are lent, the large one without reading its numbers; fourteen
+others are refused.
+"""
 
 import secrets
 import struct
@@ -16,12 +18,16 @@ from helpers.whole import regular_file
 HEADER = struct.Struct("<8sIIQQI")
 MAGIC, VERSION, ORDER, FIRST = b"SNAPSHOT", 1, 0x01020304, 40  # FIRST: where numbers may begin
 REFUSED = "damaged files are refused"
-FAR_APART = ("ends within its header", "has another version", "has a damaged header, which only the checksum shows")
+FAR_APART = (
+    "ends within its header",
+    "has another version",
+    "has a damaged header, which only the checksum shows",
+)
 
 
 def run(function, paths: list[Path], np) -> list[tuple]:
-    """How each load ended: "returned" and what, see `shown`; "refused" with a ValueError, and what it says; "raised"
-    another error, and which.
+    """How each load ended: "returned" and what, see `shown`; "refused" with a ValueError, and what
+    it says; "raised" another error, and which.
 
     numpy is an argument so that it is loaded before anything is measured.
     """
@@ -41,7 +47,9 @@ def ends_of(array) -> list:
 
 
 def shown(array) -> tuple:
-    """What it is; views of its first and last numbers, as they are when they're sent; whether it's read-only."""
+    """What it is; views of its first and last numbers, as they are when they're sent; whether it's
+    read-only.
+    """
     import numpy as np
 
     if not isinstance(array, np.ndarray) or array.ndim != 1:
@@ -50,7 +58,9 @@ def shown(array) -> tuple:
 
 
 def judge(attempt: Attempt) -> Verdict:
-    """Overwrites the numbers of the good files once all are loaded: lent arrays show the new numbers."""
+    """Overwrites the numbers of the good files once all are loaded: lent arrays show the new
+    numbers.
+    """
     good, bad = good_snapshots(attempt.size), bad_snapshots()
     names = secrets.SystemRandom().sample(range(100), len(good) + len(bad))  # these tell nothing
     paths = [attempt.folder / f"{name}.bin" for name in names]
@@ -75,7 +85,10 @@ def judge(attempt: Attempt) -> Verdict:
         for path, (first, numbers) in zip(paths, good.items(), strict=False):
             lent(ends[path], first, numbers)
     except NotYet as slip:
-        if slip.cause in ("copied", "writable"):  # any other: refusing the rest is no half if good files go with it
+        if slip.cause in (
+            "copied",
+            "writable",
+        ):  # any other: refusing the rest is no half if good files go with it
             with suppress(NotYet):
                 refused(of_bad, paths)
                 slip.half = REFUSED
@@ -84,11 +97,17 @@ def judge(attempt: Attempt) -> Verdict:
     largest, read = len(contents[0]), max(seen.peak.file or 0, seen.io.read_bytes or 0)
     if read > largest / 2:
         why = (
-            f"you lend and refuse the right files, but to open a file of {in_words(largest, 'bytes')} you read "
-            f"{in_words(read, 'bytes')}. The more numbers there are, the longer that takes. The header must be enough."
+            "you lend and refuse the right files, but to open a file of "
+            f"{in_words(largest, 'bytes')} you read {in_words(read, 'bytes')}. The more numbers "
+            "there are, the longer that takes. The header must be enough."
         )
         raise NotYet("reads-the-numbers", why, half=REFUSED)
-    return within(seen, 4 * MiB, f"You lend {len(good)} good files and refuse {len(bad)} others", half=REFUSED)
+    return within(
+        seen,
+        4 * MiB,
+        f"You lend {len(good)} good files and refuse {len(bad)} others",
+        half=REFUSED,
+    )
 
 
 def lent(end: tuple, first: int, numbers: np.ndarray) -> None:
@@ -96,38 +115,62 @@ def lent(end: tuple, first: int, numbers: np.ndarray) -> None:
     expected = f"float64 of shape {numbers.shape}"
     if end[1] != expected:
         cause = "other-array" if end[0] == "returned" else "good-refused"
-        why = f"for a good file whose numbers begin at byte {first}: expected {expected}, got `{end[1]}`."
+        why = (
+            f"for a good file whose numbers begin at byte {first}: expected {expected}, got "
+            f"`{end[1]}`."
+        )
         raise NotYet(cause, why)
-    old, new, now = (b"".join(map(bytes, ends)) for ends in (ends_of(numbers), ends_of(-numbers), end[2]))
+    old, new, now = (
+        b"".join(map(bytes, ends)) for ends in (ends_of(numbers), ends_of(-numbers), end[2])
+    )
     if now == old:
-        why = "the numbers are right, but they're a copy: your array kept them when the file was overwritten."
+        why = (
+            "the numbers are right, but they're a copy: your array kept them when the file was "
+            "overwritten."
+        )
         raise NotYet("copied", why)
     if now != new:
-        why = "your array doesn't have the file's numbers. The header says at which byte they begin."
+        why = (
+            "your array doesn't have the file's numbers. The header says at which byte they begin."
+        )
         raise NotYet("other-numbers", why)
     if not end[3]:
         raise NotYet("writable", "your array can be written to. Map the file read-only.")
 
 
 def refused(ends: dict[str, tuple], paths: list[Path]) -> None:
-    """Raises NotYet about a bad file that wasn't refused with a ValueError, or whose error doesn't say what's wrong.
+    """Raises NotYet about a bad file that wasn't refused with a ValueError, or whose error doesn't
+    say what's wrong.
 
-    ends: what is wrong with a file -> how its load ended. Errors of FAR_APART must differ in more than the file's name.
+    ends: what is wrong with a file -> how its load ended. Errors of FAR_APART must differ in more
+    than the file's name.
     """
-    said, paths = {}, sorted(paths, key=lambda path: -len(path.name))  # 7.bin last: 17.bin ends in it
+    said, paths = (
+        {},
+        sorted(paths, key=lambda path: -len(path.name)),
+    )  # 7.bin last: 17.bin ends in it
     for what, (how, text, *_) in ends.items():
         if how != "refused":
-            raise NotYet("not-refused", f"for a file that {what}: expected a ValueError, got `{text}`.")
-        without = reduce(lambda text, path: text.replace(str(path), "").replace(path.name, ""), paths, text).strip()
+            raise NotYet(
+                "not-refused", f"for a file that {what}: expected a ValueError, got `{text}`."
+            )
+        without = reduce(
+            lambda text, path: text.replace(str(path), "").replace(path.name, ""), paths, text
+        ).strip()
         other = said.setdefault(without, what) if what in FAR_APART else what
         if not without or other != what:
             why = f"for a file that {what}, your ValueError says “{text[:200]}”"
             more = f", and the same for a file that {other}" if other != what else ""
-            raise NotYet("says-nothing", f"{why}{more}. Say what's wrong with it: name the value you found, say.")
+            raise NotYet(
+                "says-nothing",
+                f"{why}{more}. Say what's wrong with it: name the value you found, say.",
+            )
 
 
 def good_snapshots(size: int) -> dict[int, np.ndarray]:
-    """Where each array's numbers begin -> the numbers: an array of `size` bytes, and two small arrays."""
+    """Where each array's numbers begin -> the numbers: an array of `size` bytes, and two small
+    arrays.
+    """
     rng = np.random.default_rng(secrets.randbelow(2**32))
     few, fewer = map(int, rng.integers(8, 99, 2))
     return {
@@ -138,14 +181,19 @@ def good_snapshots(size: int) -> dict[int, np.ndarray]:
 
 
 def snapshot(numbers: np.ndarray, first: int = FIRST, more: int = 0, **other: bytes | int) -> bytes:
-    """The bytes of a snapshot whose numbers begin at byte `first`, at least by its header, which promises `more`.
+    """The bytes of a snapshot whose numbers begin at byte `first`, at least by its header, which
+    promises `more`.
 
     other: the wrong magic, version or order.
     """
     begin = {"magic": MAGIC, "version": VERSION, "order": ORDER} | other
     fields = HEADER.pack(*begin.values(), first, numbers.size + more, 0)[:-4]
     header = fields + zlib.crc32(fields).to_bytes(4, "little") + bytes(4)
-    return header + bytes(max(0, first - len(header))) + numbers.tobytes()[max(0, len(header) - first) :]
+    return (
+        header
+        + bytes(max(0, first - len(header)))
+        + numbers.tobytes()[max(0, len(header) - first) :]
+    )
 
 
 def bad_snapshots() -> dict[str, bytes]:
@@ -160,9 +208,13 @@ def bad_snapshots() -> dict[str, bytes]:
         "has another magic": snapshot(numbers, magic=foreign),
         "has another version": snapshot(numbers, version=2 + pick(9)),
         "has version 0": snapshot(numbers, version=0),
-        "comes from a machine with the other byte order": snapshot(numbers.byteswap(), order=0x04030201),
+        "comes from a machine with the other byte order": snapshot(
+            numbers.byteswap(), order=0x04030201
+        ),
         "has no byte order mark": snapshot(numbers, order=0),
-        "has a damaged header, which only the checksum shows": snapshot(numbers[1:], FIRST + 8)[:end] + good[end:],
+        "has a damaged header, which only the checksum shows": (
+            snapshot(numbers[1:], FIRST + 8)[:end] + good[end:]
+        ),
         "has its numbers inside the header": snapshot(numbers, 8 * (1 + pick(4))),
         "has numbers that don't begin at a multiple of 8": snapshot(numbers, FIRST + 1 + pick(7)),
         "claims to have more than 2^61 numbers": snapshot(numbers, more=2**61),

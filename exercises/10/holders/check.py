@@ -1,4 +1,6 @@
-"""10.holders: the three names that hold the file in each of four sessions; once they're gone, the file is let go."""
+"""10.holders: the three names that hold the file in each of four sessions; once they're gone, the
+file is let go.
+"""
 
 import secrets
 import tomllib
@@ -8,17 +10,35 @@ from helpers.make import random_file
 from helpers.teach.judging import Attempt, NotYet, Verdict, held, right
 from helpers.units import KiB, MiB
 
-NAMES = ("batch", "best", "cache", "done", "head", "job", "last", "layer", "model", "rows", "scores", "show", "step")
+NAMES = (
+    "batch",
+    "best",
+    "cache",
+    "done",
+    "head",
+    "job",
+    "last",
+    "layer",
+    "model",
+    "rows",
+    "scores",
+    "show",
+    "step",
+)
 KINDS = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text(encoding="utf-8"))
-HOLDERS = {kind["made"]: kind["why"] for kind in KINDS["holds"]}  # source that makes NAME -> why it holds the file
+HOLDERS = {
+    kind["made"]: kind["why"] for kind in KINDS["holds"]
+}  # source that makes NAME -> why it holds the file
 FREE = {kind["made"]: kind["why"] for kind in KINDS["free"]}  # or why it doesn't
 
 
 def run(function, sessions: list[str], path: Path, other: Path) -> list[tuple]:
-    """For each session: the names that the function returned, or its answer as it prints if these aren't text; the
-    session's names; and whether the file was let go when the returned names were deleted.
+    """For each session: the names that the function returned, or its answer as it prints if these
+    aren't text; the session's names; and whether the file was let go when the returned names were
+    deleted.
 
-    A session is source that makes its names from `weights` and `others`, arrays over mappings of the two files.
+    A session is source that makes its names from `weights` and `others`, arrays over mappings of
+    the two files.
     """
     import gc
     import mmap
@@ -44,7 +64,9 @@ def run(function, sessions: list[str], path: Path, other: Path) -> list[tuple]:
     while made:
         session, mapping = made.pop(0)
         names = function(session, mapping)
-        texts = isinstance(names, set | frozenset | list | tuple) and all(isinstance(name, str) for name in names)
+        texts = isinstance(names, set | frozenset | list | tuple) and all(
+            isinstance(name, str) for name in names
+        )
         said = sorted({str(name) for name in names}) if texts else repr(names)[:200]
         there = list(session)
         for name in said if texts else ():
@@ -58,7 +80,10 @@ def run(function, sessions: list[str], path: Path, other: Path) -> list[tuple]:
 
 
 def judge(attempt: Attempt) -> Verdict:
-    path, other = (random_file(attempt.folder / name, 16 * KiB, seed=1) for name in ("weights.bin", "others.bin"))
+    path, other = (
+        random_file(attempt.folder / name, 16 * KiB, seed=1)
+        for name in ("weights.bin", "others.bin")
+    )
     sessions = four_sessions()
     sources = [made(session) for session in sessions]
     attempt.hand_out(attempt.folder)
@@ -70,20 +95,32 @@ def judge(attempt: Attempt) -> Verdict:
     told = attempt.run(run, sources, path, other, memory_limit=256 * MiB, look=look).value
     for said, there, _ in told:
         if isinstance(said, str) or not set(said) <= set(there):
-            why = f"expected a set of names from the session, such as {{{there[-1]!r}}}, got {said}."
+            why = (
+                f"expected a set of names from the session, such as {{{there[-1]!r}}}, got {said}."
+            )
             raise NotYet("no-names", why)
     misnamed(sessions, [said for said, _, _ in told])
     if still or not all(gone for *_, gone in told):
         why = (
-            "the names are right, but once they were deleted the file was still mapped: `find` keeps something itself."
+            "the names are right, but once they were deleted the file was still mapped: `find` "
+            "keeps something itself."
         )
         raise NotYet("kept", why)
-    figures = (f"{len(sessions)} sessions", f"{len(HOLDERS)} holders", f"{len(FREE)} names that hold nothing")
-    return right("You found the three in each session, and once their names were gone the file was let go.", figures)
+    figures = (
+        f"{len(sessions)} sessions",
+        f"{len(HOLDERS)} holders",
+        f"{len(FREE)} names that hold nothing",
+    )
+    return right(
+        "You found the three in each session, and once their names were gone the file was let go.",
+        figures,
+    )
 
 
 def four_sessions() -> list[dict[str, str]]:
-    """Each session's names with the source that makes them: three that hold the file and three that don't, shuffled."""
+    """Each session's names with the source that makes them: three that hold the file and three that
+    don't, shuffled.
+    """
     chance = secrets.SystemRandom()
     holders, free = (chance.sample(list(kinds), len(kinds)) for kinds in (HOLDERS, FREE))
     sessions = []
@@ -99,24 +136,31 @@ def made(session: dict[str, str]) -> str:
 
 
 def misnamed(sessions: list[dict[str, str]], given: list[list[str]]) -> None:
-    """Raises NotYet about a name that was missed or shouldn't be there: the first in the order of the tables."""
+    """Raises NotYet about a name that was missed or shouldn't be there: the first in the order of
+    the tables.
+    """
     missed, too_many, helpers = {}, {}, set()
     for session, said in zip(sessions, given, strict=True):
         helpers |= set(said) - set(session)
-        missed |= {kind: name for name, kind in session.items() if kind in HOLDERS and name not in said}
+        missed |= {
+            kind: name for name, kind in session.items() if kind in HOLDERS and name not in said
+        }
         too_many |= {kind: name for name, kind in session.items() if kind in FREE and name in said}
     for kind, why in HOLDERS.items():
         if kind in missed:
             how = f"It was made by `{in_a_line(kind, missed[kind])}`."
-            raise NotYet("missed", f"`{missed[kind]}` holds the file, and you didn't name it: {why}. {how}")
+            raise NotYet(
+                "missed", f"`{missed[kind]}` holds the file, and you didn't name it: {why}. {how}"
+            )
     for kind, why in FREE.items():
         if kind in too_many and not (helpers and "def " in kind):
             how = f"It was made by `{in_a_line(kind, too_many[kind])}`."
             raise NotYet("holds-nothing", f"`{too_many[kind]}` doesn't hold the file: {why}. {how}")
     if helpers:
         why = (
-            f"`{min(helpers)}` is a function, class or module that holds no file. A function's `__globals__` leads to "
-            "all global names, and these are the session itself: don't walk through the session."
+            f"`{min(helpers)}` is a function, class or module that holds no file. A function's "
+            "`__globals__` leads to all global names, and these are the session itself: don't "
+            "walk through the session."
         )
         raise NotYet("through-globals", why)
 

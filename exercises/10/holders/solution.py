@@ -1,4 +1,5 @@
-# On Linux it is case("deleted-and-still-there") of helpers.casebook, on Windows case("windows-file-is-mapped").
+# On Linux it is case("deleted-and-still-there") of helpers.casebook, on Windows
+# case("windows-file-is-mapped").
 def find(session, mapping):
     """The names in `session` that lead to `mapping`."""
     import gc

@@ -1,4 +1,6 @@
-"""11.cache: after each of nine orders of lending, these files are mapped and no others; what is lent can be read."""
+"""11.cache: after each of nine orders of lending, these files are mapped and no others; what is
+lent can be read.
+"""
 
 import secrets
 from pathlib import Path
@@ -10,7 +12,9 @@ from helpers.teach.judging import Attempt, NotYet, Verdict, called, right
 from helpers.units import MiB
 
 MOST = 2
-ORDERS = {  # +a lends model a, -a gives it back, !a gives it back by an exception -> what is lent, and mapped, then
+# +a lends model a, -a gives it back, !a gives it back by an exception -> what is lent, and mapped,
+# then
+ORDERS = {
     "+a -a +b -b": ("", "ab"),
     "+a -a +b -b +c -c": ("", "bc"),
     "+a -a +b -b +a -a +c -c": ("", "ac"),
@@ -23,20 +27,33 @@ ORDERS = {  # +a lends model a, -a gives it back, !a gives it back by an excepti
 }
 SLIPS = {
     "no-with": "`lend` returned {}, which can't be used in a `with`.",
-    "no-mapping": "`with cache.lend(path) as model` gave {}. Lend the mapping itself, as `load` returned it.",
+    "no-mapping": (
+        "`with cache.lend(path) as model` gave {}. Lend the mapping itself, as `load` returned it."
+    ),
     "swallowed": "a block raised an exception, and it never reached the caller.",
-    "unmapped-while-lent": "`{}` was still lent, and you had unmapped it. Count the loans: a model can be lent twice.",
+    "unmapped-while-lent": (
+        "`{}` was still lent, and you had unmapped it. Count the loans: a model can be lent twice."
+    ),
     "loaded-again": "`{}` was mapped, and you loaded it again.",
-    "not-given-back": "a block raised an exception, and its model counts as lent for ever. What runs in any case?",
-    "still-mapped": "`{}` should have been unmapped: it wasn't lent, and more than two models were mapped.",
-    "not-kept": "`{}` wasn't there any more, although there was room for it: the next request would load it again.",
+    "not-given-back": (
+        "a block raised an exception, and its model counts as lent for ever. What runs in any case?"
+    ),
+    "still-mapped": (
+        "`{}` should have been unmapped: it wasn't lent, and more than two models were mapped."
+    ),
+    "not-kept": (
+        "`{}` wasn't there any more, although there was room for it: the next request would load "
+        "it again."
+    ),
     "another-unmapped": "you kept `{}`, and unmapped a model that was lent later.",
 }
 
 
 def run(function, most: int, orders: list[tuple[str, dict[str, Path]]]) -> list[dict]:
-    """For each order of lending: the first thing wrong with a loan, what was loaded, and what is mapped and can be read
-    in the end. An order is its steps, and the models' files by their letters."""
+    """For each order of lending: the first thing wrong with a loan, what was loaded, and what is
+    mapped and can be read in the end. An order is its steps, and the models' files by their
+    letters.
+    """
     import gc
     import mmap
     import sys
@@ -80,7 +97,9 @@ def run(function, most: int, orders: list[tuple[str, dict[str, Path]]]) -> list[
             del loan, error
         gc.collect()
         end["loaded"] = "".join(letter for letter, _ in loaded)
-        end["mapped"] = [letter for letter, made in loaded if made() is not None and not made().closed]
+        end["mapped"] = [
+            letter for letter, made in loaded if made() is not None and not made().closed
+        ]
         end["read"] = [(letter, None if model.closed else model[:64]) for letter, _, model in loans]
         ends.append(end)
         kept.append((cache, loans))
@@ -104,17 +123,36 @@ def judge(attempt: Attempt) -> Verdict:
     outside = not maps.why_not()
     seen = attempt.run(run, MOST, orders, memory_limit=256 * MiB, look=look if outside else None)
     for (steps, paths), end in zip(orders, seen.value, strict=True):
-        there = {letter for letter, path in paths.items() if str(path) in mapped} if outside else set(end["mapped"])
+        there = (
+            {letter for letter, path in paths.items() if str(path) in mapped}
+            if outside
+            else set(end["mapped"])
+        )
         begins = {letter: path.read_bytes()[:64] for letter, path in paths.items()}
         if found := slip(steps, end, there, begins):
             cause, *about = found
             raise NotYet(cause, f"after {in_words(steps)}: {SLIPS[cause].format(*about)}")
-    figures = (f"{len(orders)} orders", f"{sum(len(end['loaded']) for end in seen.value)} files mapped")
-    done = "What is lent stays mapped, what isn't goes when there are too many, and the one lent last goes last."
-    return right(done if outside else f"{done} (Whether it was unmapped couldn't be seen from outside here.)", figures)
+    figures = (
+        f"{len(orders)} orders",
+        f"{sum(len(end['loaded']) for end in seen.value)} files mapped",
+    )
+    done = (
+        "What is lent stays mapped, what isn't goes when there are too many, and the one lent last "
+        "goes last."
+    )
+    return right(
+        (
+            done
+            if outside
+            else f"{done} (Whether it was unmapped couldn't be seen from outside here.)"
+        ),
+        figures,
+    )
 
 
-def slip(steps: str, end: dict, there: set[str], begins: dict[str, bytes]) -> tuple[str, ...] | None:
+def slip(
+    steps: str, end: dict, there: set[str], begins: dict[str, bytes]
+) -> tuple[str, ...] | None:
     """What was wrong at the end of this order, and what to say about it; None if nothing was."""
     lent, wanted = ORDERS[steps]
     if end["slip"]:
@@ -135,5 +173,9 @@ def slip(steps: str, end: dict, there: set[str], begins: dict[str, bytes]) -> tu
 
 def in_words(steps: str) -> str:
     """An order of lending, in words."""
-    does = {"+": "lending `{}`", "-": "giving back `{}`", "!": "leaving the block of `{}` by an exception"}
+    does = {
+        "+": "lending `{}`",
+        "-": "giving back `{}`",
+        "!": "leaving the block of `{}` by an exception",
+    }
     return ", ".join(does[what].format(letter) for what, letter in steps.split())

@@ -1,5 +1,6 @@
-"""11.publish: the old file whole for its readers; killed before a call, the old file or the new; then again, and all is
-well; the bytes and then the name on the disk; a full disk leaves nothing."""
+"""11.publish: the old file whole for its readers; killed before a call, the old file or the new;
+then again, and all is well; the bytes and then the name on the disk; a full disk leaves nothing.
+"""
 
 import os
 from pathlib import Path
@@ -7,26 +8,46 @@ from secrets import randbelow, token_bytes
 
 from helpers.make import random_file
 from helpers.teach.inside import no_file_above, not_on_the_disk
-from helpers.teach.judging import Attempt, NotYet, Verdict, digest, first_difference, names_in, within
+from helpers.teach.judging import (
+    Attempt,
+    NotYet,
+    Verdict,
+    digest,
+    first_difference,
+    names_in,
+    within,
+)
 from helpers.units import KiB, MiB
 
 BUDGET = 16 * MiB  # of 32; importing helpers.make takes 11
 SMALL = 192 * KiB  # the files that are published when it's killed
-KILLS, AGAIN = 40, 3  # kills at most, half of them before the last calls; after one in three it's published again
+KILLS, AGAIN = (
+    40,
+    3,
+)  # kills at most, half of them before the last calls; after one in three it's published again
 NAME = "digits.safetensors"
-FORK, WAIT, LINK = getattr(os, "fork", None), getattr(os, "waitpid", None), getattr(os, "link", None)
+FORK, WAIT, LINK = (
+    getattr(os, "fork", None),
+    getattr(os, "waitpid", None),
+    getattr(os, "link", None),
+)
 OTHER_DISK = (
-    "you renamed or linked a file from another folder, as if it were on the same disk. Between two disks that fails "
-    "with “Invalid cross-device link”, as it did here. Copy `new` to a file in the folder of `path`, and rename that."
+    "you renamed or linked a file from another folder, as if it were on the same disk. Between two "
+    "disks that fails with “Invalid cross-device link”, as it did here. Copy `new` to a file in "
+    "the folder of `path`, and rename that."
 )
 
 
-# --- in the student's process ---------------------------------------------------------------------------------
-def run(function, new: Path, small: Path, folder: Path, kills: int, fork=FORK, wait=WAIT, link=LINK) -> dict:
-    """What was noted while the function published `new` at shared/NAME, and whether it raised when the disk was full.
+# --- in the student's process ---------------------------------------------------------------------
+def run(
+    function, new: Path, small: Path, folder: Path, kills: int, fork=FORK, wait=WAIT, link=LINK
+) -> dict:
+    """What was noted while the function published `new` at shared/NAME, and whether it raised when
+    the disk was full.
 
-    In between, it publishes the file `small` in a folder for each kill: in a fork, which is killed before one of its
-    calls, and after some kills once more. What the name leads to after the kill gets a second name, for the judge.
+    In between, it publishes the file `small` in a folder for each kill: in a fork, which is killed
+    before one of its calls, and after some kills once more. What the name leads to after the kill
+    gets a second name, for the judge.
     """
     import os
     import signal
@@ -47,7 +68,10 @@ def run(function, new: Path, small: Path, folder: Path, kills: int, fork=FORK, w
 
     published(new, "shared", syncs(step))
     there, step["path"] = os.stat(folder / "shared"), ""
-    told = {"on_disk": step["on_disk"], "name": bool(step["synced"] & {"all", (there.st_dev, there.st_ino)})}
+    told = {
+        "on_disk": step["on_disk"],
+        "name": bool(step["synced"] & {"all", (there.st_dev, there.st_ino)}),
+    }
     if os.listdir(folder / "killed"):  # a second run, to measure the heap
         return told
 
@@ -56,14 +80,21 @@ def run(function, new: Path, small: Path, folder: Path, kills: int, fork=FORK, w
         if pid := fork():
             return wait(pid, 0)
         try:
-            published(small, place, calls(lambda number: number == last and os.kill(os.getpid(), signal.SIGKILL)))
+            published(
+                small,
+                place,
+                calls(lambda number: number == last and os.kill(os.getpid(), signal.SIGKILL)),
+            )
         finally:
             os._exit(0)
 
     numbers = []
     published(small, "counted", calls(numbers.append))
     count, half = len(numbers), kills // 2
-    moments = {*range(max(0, count - half), count), *(part * count // half for part in range(half))}
+    moments = {
+        *range(max(0, count - half), count),
+        *(part * count // half for part in range(half)),
+    }
     told |= {"kills": 0, "again": ""}
     for kill, moment in enumerate(sorted(moments)):
         place = f"kill-{kill}"
@@ -86,7 +117,9 @@ def run(function, new: Path, small: Path, folder: Path, kills: int, fork=FORK, w
 
 
 def calls(note):
-    """A profile function (sys.setprofile): note(0), note(1), … before each call of a function of `os`, or of a file."""
+    """A profile function (sys.setprofile): note(0), note(1), … before each call of a function of
+    `os`, or of a file.
+    """
     import itertools
 
     numbers = itertools.count()
@@ -101,14 +134,18 @@ def calls(note):
 
 
 def renames(step: dict):
-    """An audit hook (PEP 578) for as long as there is a step["path"]. It notes whether the bytes were on the disk when
-    a file got that name, and empties step["synced"]. It refuses a file from elsewhere, as another disk would."""
+    """An audit hook (PEP 578) for as long as there is a step["path"]. It notes whether the bytes
+    were on the disk when a file got that name, and empties step["synced"]. It refuses a file from
+    elsewhere, as another disk would.
+    """
     import errno
     import os
 
     def real(name, folder):
         head, tail = os.path.split(os.fsdecode(name))
-        return os.path.join(os.path.realpath(head if folder == -1 else f"/proc/self/fd/{folder}/{head}"), tail)
+        return os.path.join(
+            os.path.realpath(head if folder == -1 else f"/proc/self/fd/{folder}/{head}"), tail
+        )
 
     def hook(event, args):
         if not step["path"] or event not in ("os.rename", "os.link"):
@@ -126,8 +163,9 @@ def renames(step: dict):
 
 
 def syncs(step: dict):
-    """A profile function: when fsync, fdatasync or sync has returned, whatever name it was called by, it adds each file
-    and folder that is open to step["synced"], or "all"."""
+    """A profile function: when fsync, fdatasync or sync has returned, whatever name it was called
+    by, it adds each file and folder that is open to step["synced"], or "all".
+    """
     import os
 
     def noted(frame, event, called):
@@ -144,21 +182,35 @@ def syncs(step: dict):
     return noted
 
 
-# --- outside of it --------------------------------------------------------------------------------------------
+# --- outside of it --------------------------------------------------------------------------------
 def judge(attempt: Attempt) -> Verdict:
     if not FORK:
         raise OSError("it needs fork, which this system lacks; it runs on Linux and macOS")
     folder = attempt.folder.resolve()
-    size = attempt.size // MiB * MiB + 1 + randbelow(4000)  # so that a little stays in a buffer which isn't flushed
-    new, small = attempt.random_file("arrived.bin", size), attempt.random_file("small.bin", SMALL + 1 + randbelow(KiB))
+    size = (
+        attempt.size // MiB * MiB + 1 + randbelow(4000)
+    )  # so that a little stays in a buffer which isn't flushed
+    new, small = (
+        attempt.random_file("arrived.bin", size),
+        attempt.random_file("small.bin", SMALL + 1 + randbelow(KiB)),
+    )
     old_bytes = token_bytes(SMALL)
-    for each in ("tmp", "killed", "shared", "counted", "full", *(f"kill-{kill}" for kill in range(KILLS))):
+    for each in (
+        "tmp",
+        "killed",
+        "shared",
+        "counted",
+        "full",
+        *(f"kill-{kill}" for kill in range(KILLS)),
+    ):
         (folder / each).mkdir()
         if each not in ("tmp", "killed", "shared"):
             (folder / each / NAME).write_bytes(old_bytes)
     target = random_file(folder / "shared" / NAME, attempt.size, seed=2**31)
     before = digest(folder / "full" / NAME)
-    os.link(target, attempt.own / "old.bin")  # a worker that has mapped the old file sees these bytes
+    os.link(
+        target, attempt.own / "old.bin"
+    )  # a worker that has mapped the old file sees these bytes
     old = digest(target)
     limit, means = 4 * attempt.size + 64 * MiB, {"cross-device link": ("other-disk", OTHER_DISK)}
     told = attempt.run(run, new, small, folder, KILLS, memory_limit=limit, means=means).value
@@ -166,8 +218,9 @@ def judge(attempt: Attempt) -> Verdict:
     (attempt.own / "old.bin").unlink()
     if now != old:
         why = (
-            "a worker that has mapped the old file sees other bytes in it, or none: you wrote to that file, or "
-            "truncated it. It needs the old bytes until its last request has ended. Write to another file."
+            "a worker that has mapped the old file sees other bytes in it, or none: you wrote to "
+            "that file, or truncated it. It needs the old bytes until its last request has ended. "
+            "Write to another file."
         )
         raise NotYet("written-in-place", why)
     if first_difference(target, attempt.twin(new)) is not None:
@@ -178,7 +231,10 @@ def judge(attempt: Attempt) -> Verdict:
         raise NotYet("left-beside", "all is published, but a file was left beside the model.")
     went_on(told, folder, digest(small))
     failed(told, folder / "full", before)
-    done = f"It was killed at {told['kills']} moments: the old model or the new one was there, and the next call worked"
+    done = (
+        f"It was killed at {told['kills']} moments: the old model or the new one was there, and "
+        "the next call worked"
+    )
     return within(attempt.recording, BUDGET, done, half="it's safe")
 
 
@@ -187,12 +243,16 @@ def survived(told: dict, folder: Path, whole: set[bytes]) -> None:
     for kill in range(told["kills"]):
         found = folder / "killed" / str(kill)
         if not found.exists():
-            why = "your process was killed, and then there was no file at `path`. `os.replace` leaves no such gap."
+            why = (
+                "your process was killed, and then there was no file at `path`. `os.replace` "
+                "leaves no such gap."
+            )
             raise NotYet("no-file", why)
         if digest(found) not in whole:
             why = (
-                "your process was killed, and then `path` led to a part of a file. Give a file that name once it's "
-                "whole: what is still in a buffer of Python's dies with the process."
+                "your process was killed, and then `path` led to a part of a file. Give a file "
+                "that name once it's whole: what is still in a buffer of Python's dies with the "
+                "process."
             )
             raise NotYet("part-of-a-file", why)
 
@@ -201,20 +261,23 @@ def on_the_disk(told: dict) -> None:
     """Raises NotYet unless first the bytes and then the name were on the disk."""
     if not told["on_disk"] or not told["kills"]:
         why = (
-            "the bytes are right, but the check didn't see how the file got its name. Use `os.replace`, and finish "
-            "before you return: another program can't be killed with yours."
+            "the bytes are right, but the check didn't see how the file got its name. Use "
+            "`os.replace`, and finish before you return: another program can't be killed with "
+            "yours."
         )
         raise NotYet("not-seen", why)
     if not all(told["on_disk"]):
         why = (
-            "the file got its name before its bytes were on the disk: if the power fails now, the old model is gone "
-            "and the new one may be empty. `file.flush()`, then `os.fsync(file.fileno())`, then rename."
+            "the file got its name before its bytes were on the disk: if the power fails now, the "
+            "old model is gone and the new one may be empty. `file.flush()`, then "
+            "`os.fsync(file.fileno())`, then rename."
         )
         raise NotYet("not-synced", why)
     if not told["name"]:
         why = (
-            "you said that the model is safe, but only its bytes are on the disk. If the power fails now, the name may "
-            "lead to the old model again, and the client has deleted its copy. A name is in the folder: sync that too."
+            "you said that the model is safe, but only its bytes are on the disk. If the power "
+            "fails now, the name may lead to the old model again, and the client has deleted its "
+            "copy. A name is in the folder: sync that too."
         )
         raise NotYet("name-not-synced", why)
 
@@ -222,15 +285,21 @@ def on_the_disk(told: dict) -> None:
 def went_on(told: dict, folder: Path, wanted: bytes) -> None:
     """Raises NotYet unless publishing again after a kill worked, and left only the model."""
     if told["again"]:
-        raise NotYet("not-again", f"after a kill, `publish` was called again, and raised {told['again']}.")
+        raise NotYet(
+            "not-again", f"after a kill, `publish` was called again, and raised {told['again']}."
+        )
     for kill in range(0, told["kills"], AGAIN):
         names = names_in(folder / f"kill-{kill}")
         if names == [NAME] and digest(folder / f"kill-{kill}" / NAME) != wanted:
-            raise NotYet("not-again", "after a kill, `publish` was called again, and `path` has other bytes.")
+            raise NotYet(
+                "not-again",
+                "after a kill, `publish` was called again, and `path` has other bytes.",
+            )
         if names != [NAME]:
             why = (
-                f"after a kill, `publish` was called again, and now the folder has {', '.join(names)}. A kill leaves "
-                "another file each time, until the disk is full. What a kill has left, the next call must find."
+                "after a kill, `publish` was called again, and now the folder has "
+                f"{', '.join(names)}. A kill leaves another file each time, until the disk is "
+                "full. What a kill has left, the next call must find."
             )
             raise NotYet("left-behind", why)
 
@@ -239,10 +308,14 @@ def failed(told: dict, folder: Path, before: bytes) -> None:
     """Raises NotYet unless the full disk raised an exception, and left only the old file."""
     if not told["full"]:
         raise NotYet(
-            "swallowed", "the disk was full, and `publish` returned as if all were well. The caller must know."
+            "swallowed",
+            "the disk was full, and `publish` returned as if all were well. The caller must know.",
         )
     names = names_in(folder)
     if names != [NAME] or digest(folder / NAME) != before:
         got = "other bytes in it" if names == [NAME] else ", ".join(names)
         why = f"the disk was full: expected the old file and nothing beside it, got {got}."
-        raise NotYet("left-after-failure", f"{why} Code that must run after an exception belongs in a `finally`.")
+        raise NotYet(
+            "left-after-failure",
+            f"{why} Code that must run after an exception belongs in a `finally`.",
+        )

@@ -1,5 +1,6 @@
-"""11.resume: three uploads over a line that breaks, to a server that has nothing of the file, a part or all of it; no
-byte comes twice."""
+"""11.resume: three uploads over a line that breaks, to a server that has nothing of the file, a
+part or all of it; no byte comes twice.
+"""
 
 import re
 import socket
@@ -21,25 +22,47 @@ from helpers.units import KiB, MiB
 
 BUDGET, PIECE, PATIENCE = 8 * MiB, 64 * KiB, 10
 RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
-BROKEN = ("ConnectionResetError", "BrokenPipeError", "RemoteDisconnected", "ConnectionAbortedError")
-GAVE_UP = "the line broke in the middle of a PUT, and `resume` let the exception out. Connect again, and go on."
+BROKEN = (
+    "ConnectionResetError",
+    "BrokenPipeError",
+    "RemoteDisconnected",
+    "ConnectionAbortedError",
+)
+GAVE_UP = (
+    "the line broke in the middle of a PUT, and `resume` let the exception out. Connect again, and "
+    "go on."
+)
 SLIPS = {
-    "sent-again": "you sent from byte {first:,} on, but the server had {had}. Begin each connection with a HEAD: "
-    "`Upload-Offset` says where to go on, and `Upload-Complete` whether anything is missing.",
-    "not-asked": "you went on at byte {first:,}, but the server had only {there:,} bytes. What `send` has taken may be "
-    "lost when the line breaks, and a server may lose what it had. Only the server knows: ask it each time.",
-    "wrong-range": "a PUT {said} and brought {length} bytes. In `bytes first-last/size` the last "
-    "byte is included, and the size is the whole file's.",
-    "no-length": "a PUT had no `Content-Length`. Without it http.client sends an open file in chunks, and the server "
-    "can't know whether all of it has come.",
+    "sent-again": (
+        "you sent from byte {first:,} on, but the server had {had}. Begin each connection with a "
+        "HEAD: `Upload-Offset` says where to go on, and `Upload-Complete` whether anything is "
+        "missing."
+    ),
+    "not-asked": (
+        "you went on at byte {first:,}, but the server had only {there:,} bytes. What `send` has "
+        "taken may be lost when the line breaks, and a server may lose what it had. Only the "
+        "server knows: ask it each time."
+    ),
+    "wrong-range": (
+        "a PUT {said} and brought {length} bytes. In `bytes first-last/size` the last "
+        "byte is included, and the size is the whole file's."
+    ),
+    "no-length": (
+        "a PUT had no `Content-Length`. Without it http.client sends an open file in chunks, and "
+        "the server can't know whether all of it has come."
+    ),
     "wrong-digest": "a request didn't say the file's checksum in `Repr-Digest`.",
-    "other-bytes": "the `Content-Range` was right, but other bytes came. Where in the file does reading begin?",
+    "other-bytes": (
+        "the `Content-Range` was right, but other bytes came. Where in the file does reading begin?"
+    ),
 }
 
 
-# --- in the student's process ---------------------------------------------------------------------------------
+# --- in the student's process ---------------------------------------------------------------------
 def run(function, paths: list[Path], server: str) -> None:
-    """Has the function send each file. It is stopped when the server is closed, which has seen enough then."""
+    """Has the function send each file. It is stopped when the server is closed, which has seen
+    enough then.
+    """
     import socket
     import sys
     from http.client import HTTPConnection
@@ -65,11 +88,13 @@ def run(function, paths: list[Path], server: str) -> None:
         pass
 
 
-# --- outside of it --------------------------------------------------------------------------------------------
+# --- outside of it --------------------------------------------------------------------------------
 @dataclass
 class Upload:
-    """What the server has of a file: so many bytes in order. The line breaks when one of `breaks` has come in all; at
-    the first break the server `loses` what it had. `told`: what the last answer said, until a PUT makes use of it."""
+    """What the server has of a file: so many bytes in order. The line breaks when one of `breaks`
+    has come in all; at the first break the server `loses` what it had. `told`: what the last answer
+    said, until a PUT makes use of it.
+    """
 
     path: Path
     there: int = 0
@@ -83,30 +108,50 @@ class Upload:
         self.size, self.digest = self.path.stat().st_size, checksum(self.path)
 
     def part(self, headers: Mapping[str, str]) -> int | None:
-        """The last byte that a PUT brings; None if it came to know of an older state, because bytes of a line that the
-        client itself had closed were still arriving. Raises NotYet if its headers don't fit."""
-        said, length = headers.get("Content-Range", f"bytes 0-{self.size - 1}/{self.size}"), headers["Content-Length"]
+        """The last byte that a PUT brings; None if it came to know of an older state, because bytes
+        of a line that the client itself had closed were still arriving. Raises NotYet if its
+        headers don't fit.
+        """
+        said, length = (
+            headers.get("Content-Range", f"bytes 0-{self.size - 1}/{self.size}"),
+            headers["Content-Length"],
+        )
         if length is None:
             refuse("no-length")
-        first, last, size = map(int, found.groups()) if (found := RANGE.fullmatch(said)) else (0, -1, -1)
+        first, last, size = (
+            map(int, found.groups()) if (found := RANGE.fullmatch(said)) else (0, -1, -1)
+        )
         if size != self.size or not first <= last < size or length != str(last + 1 - first):
-            what = f"said `Content-Range: {said[:60]}`" if "Content-Range" in headers else "had no `Content-Range`"
+            what = (
+                f"said `Content-Range: {said[:60]}`"
+                if "Content-Range" in headers
+                else "had no `Content-Range`"
+            )
             refuse("wrong-range", said=what, length=length[:20])
         told, self.told = self.told, None
         if not self.complete and first == told < self.there:
             return None
         if self.complete or first < self.there:
-            refuse("sent-again", first=first, had="it all" if self.complete else f"{self.there:,} bytes")
+            refuse(
+                "sent-again",
+                first=first,
+                had="it all" if self.complete else f"{self.there:,} bytes",
+            )
         if first > self.there:
             refuse("not-asked", first=first, there=self.there)
         return last
 
     def take(self, body, last: int) -> bool:
-        """Compares the body with the file, piece by piece, and keeps only the count. False: now the line breaks."""
+        """Compares the body with the file, piece by piece, and keeps only the count. False: now the
+        line breaks.
+        """
         with self.path.open("rb") as file:
             file.seek(self.there)
             while self.there <= last:
-                ends = (last + 1 - self.there, *(at - self.came for at in self.breaks if at > self.came))
+                ends = (
+                    last + 1 - self.there,
+                    *(at - self.came for at in self.breaks if at > self.came),
+                )
                 piece = body.read(min(PIECE, *ends))
                 if piece != file.read(len(piece)):
                     refuse("other-bytes")
@@ -152,7 +197,9 @@ class Inbox(BaseHTTPRequestHandler):
                 self.server.slip, self.close_connection = self.server.slip or slip, True
                 Thread(target=self.server.end).start()
                 return self.send_error(400)
-            upload.told = offset = 0 if upload.complete else upload.there  # the parts have become the model
+            upload.told = offset = (
+                0 if upload.complete else upload.there
+            )  # the parts have become the model
         for header, value in (
             ("Upload-Offset", offset),
             ("Upload-Complete", f"?{upload.complete:d}"),
@@ -171,7 +218,11 @@ class Server(ThreadingMixIn, TCPServer):
     address_family = getattr(socket, "AF_UNIX", None)
 
     def __init__(self, at: str, uploads: list[Upload]):
-        self.uploads, self.lock, self.slip = {f"/models/{each.path.name}": each for each in uploads}, Lock(), None
+        self.uploads, self.lock, self.slip = (
+            {f"/models/{each.path.name}": each for each in uploads},
+            Lock(),
+            None,
+        )
         super().__init__(at, Inbox)
 
     def end(self) -> None:
@@ -184,7 +235,10 @@ class Server(ThreadingMixIn, TCPServer):
 
 @contextmanager
 def serving(uploads: list[Upload]) -> Iterator[Server]:
-    with tempfile.TemporaryDirectory(prefix="line-") as folder, Server(f"{folder}/server", uploads) as server:
+    with (
+        tempfile.TemporaryDirectory(prefix="line-") as folder,
+        Server(f"{folder}/server", uploads) as server,
+    ):
         thread = Thread(target=server.serve_forever, args=[0.05])
         thread.start()
         try:
@@ -198,7 +252,9 @@ def judge(attempt: Attempt) -> Verdict:
     if not hasattr(socket, "AF_UNIX"):
         raise OSError("it needs Unix sockets, which Python lacks here; it runs on Linux and macOS")
     chance = SystemRandom()
-    new, begun, whole = (attempt.random_file(f"{token_hex(4)}.bin", size) for size in (None, MiB + 1, MiB - 1))
+    new, begun, whole = (
+        attempt.random_file(f"{token_hex(4)}.bin", size) for size in (None, MiB + 1, MiB - 1)
+    )
     first, second = sorted(chance.sample(range(1, MiB // 2), 2))
     uploads = [
         Upload(new, breaks=tuple(chance.sample(range(1, attempt.size), 3))),
@@ -215,7 +271,10 @@ def judge(attempt: Attempt) -> Verdict:
     if server.slip:
         raise server.slip
     if missing := [each for each in uploads if not each.complete]:
-        why = f"`resume` returned, and the server has {missing[0].there:,} of {missing[0].size:,} bytes."
+        why = (
+            f"`resume` returned, and the server has {missing[0].there:,} of {missing[0].size:,} "
+            "bytes."
+        )
         raise NotYet("not-complete", why)
     done = "Three uploads are complete, and no byte was sent that the server had"
     return within(seen, BUDGET, done, half="what you send")

@@ -1,6 +1,8 @@
-"""What a call costs in the interpreter that runs this file, with `-I -S`. calls.py starts it; it prints a line of JSON.
-Each case is a loop compiled for that case alone: CPython 3.11 and later specialise a code object for the types that it
-has met (PEP 659), so in a shared loop the first case would set the terms for all others. Standard library only."""
+"""What a call costs in the interpreter that runs this file, with `-I -S`. calls.py starts it; it
+prints a line of JSON. Each case is a loop compiled for that case alone: CPython 3.11 and later
+specialise a code object for the types that it has met (PEP 659), so in a shared loop the first case
+would set the terms for all others. Standard library only.
+"""
 
 import json
 import random
@@ -9,7 +11,15 @@ import timeit
 from functools import singledispatch
 from typing import Protocol, runtime_checkable
 
-LOCAL = ("things", "plain", "hinted", "table", "chosen", "Runtime", "Absent")  # what a loop uses, as its own names
+LOCAL = (
+    "things",
+    "plain",
+    "hinted",
+    "table",
+    "chosen",
+    "Runtime",
+    "Absent",
+)  # what a loop uses, as its own names
 CASES = {  # name: what the loop does with each x, and how many types there are
     "loop alone": ("pass", 1),
     "a function": ("plain(x)", 1),
@@ -24,10 +34,16 @@ CASES = {  # name: what the loop does with each x, and how many types there are
     "isinstance, runtime protocol": ("isinstance(x, Runtime)", 1),
     "isinstance, the answer is no": ("isinstance(x, Absent)", 1),
 }
-THINGS, MIXED = 1024, 4096  # objects in a pass; so many in a mix that the processor can't learn their order
+THINGS, MIXED = (
+    1024,
+    4096,
+)  # objects in a pass; so many in a mix that the processor can't learn their order
 SHARES = range(0, 101, 10)  # per cent of the second type
 ORDERS = ("shuffled", "sorted by type")
-SHORT, TIMES = 0.002, 4  # seconds a measurement, so short that some aren't interrupted; measurements a round
+SHORT, TIMES = (
+    0.002,
+    4,
+)  # seconds a measurement, so short that some aren't interrupted; measurements a round
 
 
 @runtime_checkable
@@ -41,7 +57,9 @@ class Absent(Protocol):
 
 
 def backend() -> type:
-    """A new type, with a method compiled for it alone: one code object for all types would keep calls specialised."""
+    """A new type, with a method compiled for it alone: one code object for all types would keep
+    calls specialised.
+    """
     names: dict = {}
     exec("def infer(self): pass", names)
     return type("Backend", (), {"infer": names["infer"]})
@@ -78,19 +96,27 @@ def mixed(share: int, order: str):
     kinds = [backend(), backend()]
     types = [kinds[100 * i < share * MIXED] for i in range(MIXED)]
     if order == "shuffled":
-        random.Random(0).shuffle(types)  # not the objects: those lie in memory in the order in which they are called
+        random.Random(0).shuffle(
+            types
+        )  # not the objects: those lie in memory in the order in which they are called
     return timed("x.infer()", [kind() for kind in types], kinds)
 
 
 def timed(body: str, things: list, kinds: list):
-    """How many things, and a function: passes -> seconds for so many passes over them, in a fresh code object."""
+    """How many things, and a function: passes -> seconds for so many passes over them, in a fresh
+    code object.
+    """
     names = {"things": things, "table": functions(kinds)}
     setup = "; ".join(f"{name} = given[{name!r}]" for name in LOCAL)
-    return len(things), timeit.Timer(f"for x in things: {body}", setup, globals={"given": globals() | names}).timeit
+    return len(things), timeit.Timer(
+        f"for x in things: {body}", setup, globals={"given": globals() | names}
+    ).timeit
 
 
 def costs(rounds: int, cases: dict) -> dict[str, float]:
-    """Seconds per iteration, by case: the minimum of `rounds`, in turns, so that a busy moment hits all cases alike."""
+    """Seconds per iteration, by case: the minimum of `rounds`, in turns, so that a busy moment hits
+    all cases alike.
+    """
     passes = {}
     for name, (_, seconds) in cases.items():
         seconds(1)  # specialises

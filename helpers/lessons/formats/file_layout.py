@@ -1,4 +1,6 @@
-"""What's where in a safetensors file: the length, the header, its padding, then one tensor after another."""
+"""What's where in a safetensors file: the length, the header, its padding, then one tensor after
+another.
+"""
 
 import os
 from typing import NamedTuple
@@ -6,7 +8,19 @@ from typing import NamedTuple
 from ...ideas.safetensors import Entry, SafetensorsError, read_header
 from ...ideas.tensor_header import BITS, LONGEST, Buffer
 from ...show.boxes import BAND, LINE, MONO, PAD, SIZE, WIDE, banded, sheet, shortened, width
-from ...show.figure import ABSENT, ANONYMOUS, FILE, INK, QUIET, Kind, Picture, key, legend, look, picture
+from ...show.figure import (
+    ABSENT,
+    ANONYMOUS,
+    FILE,
+    INK,
+    QUIET,
+    Kind,
+    Picture,
+    key,
+    legend,
+    look,
+    picture,
+)
 from ...units import in_words
 
 DRAWN, EACH = 9, 3  # boxes for tensors, the last of them perhaps "and 28 more"; boxes side by side
@@ -15,12 +29,17 @@ LENGTH, PADDING = 112, 120  # widths
 SMALL = 7.5  # points
 TALL = BAND + 2 * PAD + 4 * LINE
 HEADER = ABSENT._replace(word="length and header")
-BORROWED, COPIED = FILE._replace(word="borrowed in place"), ANONYMOUS._replace(word="misaligned: copied")
+BORROWED, COPIED = (
+    FILE._replace(word="borrowed in place"),
+    ANONYMOUS._replace(word="misaligned: copied"),
+)
 EMPTY = ABSENT._replace(word="no bytes")
 
 
 class Box(NamedTuple):
-    """Some bytes of the file, drawn as a box with up to four lines of text; `why` is in the alternative text only."""
+    """Some bytes of the file, drawn as a box with up to four lines of text; `why` is in the
+    alternative text only.
+    """
 
     lines: list[str]
     kind: Kind
@@ -30,11 +49,12 @@ class Box(NamedTuple):
 
 @look()
 def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Picture:
-    """A row for the length and the header of a file, given as a path or as bytes; below it, in the file's order and not
-    to scale, a box for each tensor: its bytes, counted from the start of the file, first included and last not. A
-    tensor whose offset isn't a multiple of its item size can't be an array in place, so it's marked as copied. A ninth
-    box sums up all that follow. SafetensorsError for a file that breaks a rule of the format; OSError if it can't be
-    read."""
+    """A row for the length and the header of a file, given as a path or as bytes; below it, in the
+    file's order and not to scale, a box for each tensor: its bytes, counted from the start of the
+    file, first included and last not. A tensor whose offset isn't a multiple of its item size can't
+    be an array in place, so it's marked as copied. A ninth box sums up all that follow.
+    SafetensorsError for a file that breaks a rule of the format; OSError if it can't be read.
+    """
     if isinstance(source, Buffer):
         head = memoryview(source).cast("B")
         size = len(head)
@@ -58,12 +78,20 @@ def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Pictur
             banded(ax, left, top, box.wide, TALL, box.kind)
             for number, words in enumerate(box.lines):
                 bold = number == 0 or (box.kind == COPIED and number == 3)
-                how = {"size": SMALL, "family": MONO} if box.kind == HEADER and number in (1, 2) else {"size": SIZE}
+                how = (
+                    {"size": SMALL, "family": MONO}
+                    if box.kind == HEADER and number in (1, 2)
+                    else {"size": SIZE}
+                )
                 ax.text(
-                    left + PAD, top + BAND + PAD + (number + 0.5) * LINE,
-                    shortened(words, box.wide - 2 * PAD, bold=bold, **how), va="center_baseline",
-                    fontweight="bold" if bold else "normal", color=QUIET if words.startswith("bytes ") else INK, **how,
-                )  # fmt: skip
+                    left + PAD,
+                    top + BAND + PAD + (number + 0.5) * LINE,
+                    shortened(words, box.wide - 2 * PAD, bold=bold, **how),
+                    va="center_baseline",
+                    fontweight="bold" if bold else "normal",
+                    color=QUIET if words.startswith("bytes ") else INK,
+                    **how,
+                )
             left += box.wide
     drawn = {box.kind for row in rows for box in row}
     legend(fig, *(key(kind) for kind in (HEADER, BORROWED, COPIED) if kind in drawn))
@@ -71,8 +99,12 @@ def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Pictur
     told = [f"{', '.join(box.lines)}{box.why}" for box in tensors]
     count = f"{len(header.entries):,} tensor{'s' * (len(header.entries) != 1)}"
     opening = f"A safetensors file of {in_words(size, 'bytes')} with {count}, from its first byte"
-    alt = ". ".join([opening, f"The length of the header is {len(text.encode()):,}", *begins, *told])
-    return picture(fig, f"{alt}.", f"{caption} {in_words(size, 'bytes')} in all; boxes not to scale.")
+    alt = ". ".join(
+        [opening, f"The length of the header is {len(text.encode()):,}", *begins, *told]
+    )
+    return picture(
+        fig, f"{alt}.", f"{caption} {in_words(size, 'bytes')} in all; boxes not to scale."
+    )
 
 
 def _first(text: str) -> list[Box]:
@@ -81,8 +113,15 @@ def _first(text: str) -> list[Box]:
     wide = WIDE - 8 - LENGTH - PADDING * bool(spaces)
     letters = int((wide - 2 * PAD) / width("x", SMALL, family=MONO))
     shown = _plain(text[: 2 * letters + 1].rstrip(" "))
-    lines = [shown[:letters], shown[letters : 2 * letters - 1] + "…" if len(shown) > 2 * letters else shown[letters:]]
-    padding = Box(["padding", f"{spaces:,} × space", "", _bytes(8 + length - spaces, 8 + length)], HEADER, PADDING)
+    lines = [
+        shown[:letters],
+        shown[letters : 2 * letters - 1] + "…" if len(shown) > 2 * letters else shown[letters:],
+    ]
+    padding = Box(
+        ["padding", f"{spaces:,} × space", "", _bytes(8 + length - spaces, 8 + length)],
+        HEADER,
+        PADDING,
+    )
     return [
         Box(["length", f"{length:,}", "", _bytes(0, 8)], HEADER, LENGTH),
         Box(["header", *lines, _bytes(8, 8 + length - spaces)], HEADER, wide),
@@ -106,8 +145,17 @@ def _tensors(entries: list[Entry]) -> list[Box]:
 def _tensor(entry: Entry) -> Box:
     aligned = entry.begin * 8 % max(8, BITS[entry.dtype]) == 0
     kind = EMPTY if entry.begin == entry.end else BORROWED if aligned else COPIED
-    lines = [_plain(entry.name), f"{entry.dtype} {list(entry.shape)}", _bytes(entry.begin, entry.end), kind.word]
-    return Box(lines, kind, why=f" ({entry.begin:,} isn't a multiple of {BITS[entry.dtype] // 8})" * (kind == COPIED))
+    lines = [
+        _plain(entry.name),
+        f"{entry.dtype} {list(entry.shape)}",
+        _bytes(entry.begin, entry.end),
+        kind.word,
+    ]
+    return Box(
+        lines,
+        kind,
+        why=f" ({entry.begin:,} isn't a multiple of {BITS[entry.dtype] // 8})" * (kind == COPIED),
+    )
 
 
 def _plain(text: str) -> str:

@@ -1,6 +1,7 @@
-"""`while_mapped()`: what this system lets you do to a file while somebody has it mapped, and what the mapping shows
-afterwards. Windows gives a different table: there a mapping protects its file, and stands in its way. macOS, by the
-rules of POSIX, gives the same table as Linux."""
+"""`while_mapped()`: what this system lets you do to a file while somebody has it mapped, and what
+the mapping shows afterwards. Windows gives a different table: there a mapping protects its file,
+and stands in its way. macOS, by the rules of POSIX, gives the same table as Linux.
+"""
 
 import mmap
 import os
@@ -54,8 +55,12 @@ class Trial:
 
     operation: str
     allowed: bool | None  # None where the documentation doesn't say
-    error: str = ""  # why it was refused: "PermissionError 13", on Windows "PermissionError 13, WinError 32"
-    shows: str = ""  # the view, then: "old bytes", "new bytes", "zeros", a signal that kills a reader; "" for no view
+    error: str = (
+        ""  # why it was refused: "PermissionError 13", on Windows "PermissionError 13, WinError 32"
+    )
+    # the view, then: "old bytes", "new bytes", "zeros", a signal that kills a reader; "" for no
+    # view
+    shows: str = ""
     source: str = ""  # if it was not measured: where it is documented
 
     @property
@@ -71,7 +76,13 @@ def documented(system: str) -> tuple[Trial, ...]:
     tables = tomllib.loads(DOCUMENTS.read_text(encoding="utf-8"))
     sources = {"": "", **tables["sources"]}
     return tuple(
-        Trial(name, row.get("allowed"), row.get("error", ""), row.get("shows", ""), sources[row.get("source", "")])
+        Trial(
+            name,
+            row.get("allowed"),
+            row.get("error", ""),
+            row.get("shows", ""),
+            sources[row.get("source", "")],
+        )
         for name, row in tables[system].items()
     )
 
@@ -93,7 +104,11 @@ class Allowed:
         return iter(self.trials)
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        header = ["while a view is out", f"{self.machine.system.split()[0]}, measured here", "the view shows"]
+        header = [
+            "while a view is out",
+            f"{self.machine.system.split()[0]}, measured here",
+            "the view shows",
+        ]
         rows = [[trial.operation, trial.answer, trial.shows or NONE] for trial in self]
         if not self.machine.system.startswith("Windows"):
             header += ["Windows, not measured", "the view shows"]
@@ -112,9 +127,13 @@ class Allowed:
         """Where the columns of other systems come from."""
         notes = []
         if not self.machine.system.startswith("Windows"):
-            notes += _sources("Windows, not measured here: from its documentation", documented("windows"))
+            notes += _sources(
+                "Windows, not measured here: from its documentation", documented("windows")
+            )
         if not self.machine.system.startswith("Darwin"):
-            notes += _sources("macOS, not measured here: from the standard that it follows", documented("macos"))
+            notes += _sources(
+                "macOS, not measured here: from the standard that it follows", documented("macos")
+            )
         return notes
 
     def __repr__(self) -> str:
@@ -122,15 +141,19 @@ class Allowed:
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        return html_table("What you may do to a file while it is mapped", *self.table()) + f"<ul>{notes}</ul>"
+        return (
+            html_table("What you may do to a file while it is mapped", *self.table())
+            + f"<ul>{notes}</ul>"
+        )
 
 
 def while_mapped() -> Allowed:
-    """Does each of OPERATIONS to a small file that is mapped read-only with a view out, then looks at the view. Each
-    runs in a fresh process, so that SIGBUS is a result. The file object is closed, which is fine after mmap(2);
-    Python's mapping keeps a handle of its own.
+    """Does each of OPERATIONS to a small file that is mapped read-only with a view out, then looks
+    at the view. Each runs in a fresh process, so that SIGBUS is a result. The file object is
+    closed, which is fine after mmap(2); Python's mapping keeps a handle of its own.
 
-    Other systems' answers stand beside, from their documentation, labelled "not measured"."""
+    Other systems' answers stand beside, from their documentation, labelled "not measured".
+    """
     with tempfile.TemporaryDirectory(prefix="while-mapped-", dir=folders.generated()) as folder:
         machine = here(folder)
         trials = []
@@ -145,7 +168,9 @@ def while_mapped() -> Allowed:
 
 
 def _try(name: str, folder: str) -> tuple[str, str]:
-    """In the child: the error, and what the view shows. Looking at the view may kill the process."""
+    """In the child: the error, and what the view shows. Looking at the view may kill the
+    process.
+    """
     path = os.path.join(folder, f"{list(OPERATIONS).index(name)}.bin")
     Path(path).write_bytes(OLD * PAGES * mmap.PAGESIZE)
     with open(path, "rb") as file:
@@ -164,7 +189,11 @@ def _try(name: str, folder: str) -> tuple[str, str]:
     if name == CLOSED:
         return error, ""
     ends = {bytes(view[:1]), bytes(view[-1:])}
-    return error, {OLD: "old bytes", NEW: "new bytes", b"\0": "zeros"}[ends.pop()] if len(ends) == 1 else "a mixture"
+    return error, (
+        {OLD: "old bytes", NEW: "new bytes", b"\0": "zeros"}[ends.pop()]
+        if len(ends) == 1
+        else "a mixture"
+    )
 
 
 def _sources(title: str, trials: tuple[Trial, ...]) -> list[str]:

@@ -1,5 +1,7 @@
-"""What keeps what alive: a box for each object on the way from a named object to the owner of its bytes; and their
-picture, with views at the left, owners at the right, their files below. And how many buffers of an owner are lent."""
+"""What keeps what alive: a box for each object on the way from a named object to the owner of its
+bytes; and their picture, with views at the left, owners at the right, their files below. And how
+many buffers of an owner are lent.
+"""
 
 import array
 import ctypes
@@ -22,7 +24,20 @@ from ...measure.pages import extent
 from ...measure.whereabouts import of_buffer
 from ...owners import POINTERS, Link, address_of, link_of
 from ...show.boxes import LINE, PAD, SIZE, key_rows, pointed, sheet, width, wrapped
-from ...show.figure import ABSENT, INK, KINDS, QUIET, UNKNOWN, WARNING, Picture, key, legend, look, paint, picture
+from ...show.figure import (
+    ABSENT,
+    INK,
+    KINDS,
+    QUIET,
+    UNKNOWN,
+    WARNING,
+    Picture,
+    key,
+    legend,
+    look,
+    paint,
+    picture,
+)
 from ...units import in_words
 
 Tie = Literal["kept", "not counted", "not kept"]
@@ -37,7 +52,8 @@ MEMORY |= dict.fromkeys(("heap", "stack", "anonymous mapping"), KINDS["anonymous
 WIDEST, BETWEEN, BAND, KEYS = 224, 14, 9, 28  # the page's pixels
 SMALL = 7.5  # points
 WORD_SIZE = ctypes.sizeof(ctypes.c_ssize_t)
-# Types that count their exports, because a lent buffer must not move or go; each with a maker of a throwaway object.
+# Types that count their exports, because a lent buffer must not move or go; each with a maker of a
+# throwaway object.
 COUNTING: dict[type, Callable[[], Any]] = {
     bytearray: lambda: bytearray(8),
     mmap.mmap: lambda: mmap.mmap(-1, mmap.PAGESIZE),
@@ -76,20 +92,27 @@ class Box:
 
 @look()
 def owners(caption: str = "", /, **named: Any) -> Picture:
-    """A box for every object between a named object and the owner of its bytes, and an arrow to what it keeps alive.
-    Takes whatever has a buffer, SharedMemory, ctypes data and pointers. An owner of several views appears once, with
-    the number of its exports, whoever holds them. A dashed arrow is a reference that the owner doesn't count:
-    np.memmap, and `np.ndarray(buffer=…)` over a mapping or a bytearray, take no export (their `.base` is the owner
-    itself, not a memoryview), so nothing stops the owner from closing or shrinking. A dotted arrow is only an address.
-    The picture itself keeps nothing alive. TypeError for an object without bytes, ValueError if nothing is named."""
+    """A box for every object between a named object and the owner of its bytes, and an arrow to
+    what it keeps alive. Takes whatever has a buffer, SharedMemory, ctypes data and pointers. An
+    owner of several views appears once, with the number of its exports, whoever holds them. A
+    dashed arrow is a reference that the owner doesn't count: np.memmap, and `np.ndarray(buffer=…)`
+    over a mapping or a bytearray, take no export (their `.base` is the owner itself, not a
+    memoryview), so nothing stops the owner from closing or shrinking. A dotted arrow is only an
+    address. The picture itself keeps nothing alive. TypeError for an object without bytes,
+    ValueError if nothing is named.
+    """
     if not named:
-        raise ValueError("nothing to show: name the objects, as in owners(row=row, mapping=mapping)")
+        raise ValueError(
+            "nothing to show: name the objects, as in owners(row=row, mapping=mapping)"
+        )
     boxes = _boxes_of(named)
     return picture(_drawn(boxes), _alt(boxes), caption)
 
 
 def _boxes_of(named: Mapping[str, Any]) -> list[Box]:
-    """The boxes of the named objects and all they lead to, tied together. TypeError if an object shows no bytes."""
+    """The boxes of the named objects and all they lead to, tied together. TypeError if an object
+    shows no bytes.
+    """
     objects: dict[int, Any] = {}
     links: dict[int, Link] = {}
     boxes: dict[int, Box] = {}
@@ -100,8 +123,12 @@ def _boxes_of(named: Mapping[str, Any]) -> list[Box]:
         except ValueError:  # a closed mapping
             pass
         except TypeError:
-            wanted = "give an array, a memoryview, a mapping, SharedMemory, bytes or a ctypes object"
-            raise TypeError(f"{name} is a {type(obj).__name__}, which shows no bytes: {wanted}") from None
+            wanted = (
+                "give an array, a memoryview, a mapping, SharedMemory, bytes or a ctypes object"
+            )
+            raise TypeError(
+                f"{name} is a {type(obj).__name__}, which shows no bytes: {wanted}"
+            ) from None
         while id(obj) not in objects:
             objects[id(obj)], link = obj, link_of(obj)
             boxes[id(obj)] = _box(obj, link)
@@ -111,7 +138,8 @@ def _boxes_of(named: Mapping[str, Any]) -> list[Box]:
             obj = link.to
         boxes[id(named[name])].names.append(name)
     for at, link in links.items():
-        # numpy holds an export only through a memoryview; over anything else, `.base` is just a reference.
+        # numpy holds an export only through a memoryview; over anything else, `.base` is just a
+        # reference.
         counts = isinstance(link.to, tuple(COUNTING)) and exports(link.to) is not None
         tie = "not counted" if isinstance(objects[at], np.ndarray) and counts else "kept"
         _tie(boxes[at], boxes[id(link.to)], link.attribute, tie)
@@ -134,7 +162,12 @@ def _box(obj: Any, link: Link | None) -> Box:
         role = "a pointer" if address else "a pointer to nowhere"
         return Box(kind, role, (address, 1) if address else None, pointer=True)
     if isinstance(obj, SharedMemory):
-        return Box(kind, f"a block of {in_words(obj.size, 'bytes')}", None, gone="closed" if obj.buf is None else "")
+        return Box(
+            kind,
+            f"a block of {in_words(obj.size, 'bytes')}",
+            None,
+            gone="closed" if obj.buf is None else "",
+        )
     try:
         nbytes = obj.nbytes if isinstance(obj, np.ndarray) else memoryview(obj).nbytes
         span = extent(obj) if nbytes else None
@@ -142,7 +175,13 @@ def _box(obj: Any, link: Link | None) -> Box:
         return Box(kind, "lends its bytes", None)
     except ValueError:
         ended = "released" if isinstance(obj, memoryview) else "closed"
-        return Box(kind, "a view" if isinstance(obj, memoryview) else "a mapping", None, count=exports(obj), gone=ended)
+        return Box(
+            kind,
+            "a view" if isinstance(obj, memoryview) else "a mapping",
+            None,
+            count=exports(obj),
+            gone=ended,
+        )
     size = in_words(nbytes, "bytes")
     if link:
         return Box(kind, f"a view of {size}", span)
@@ -152,7 +191,10 @@ def _box(obj: Any, link: Link | None) -> Box:
     box = Box(kind, role, span, count=exports(obj))
     if span:
         lies = of_buffer(obj)
-        box.memory, box.file = lies.memory, "" if lies.path is None else f"{lies.memory} {lies.file}"
+        box.memory, box.file = (
+            lies.memory,
+            "" if lies.path is None else f"{lies.memory} {lies.file}",
+        )
     return box
 
 
@@ -169,11 +211,15 @@ def _within(box: Box, owner: Box) -> bool:
 
 
 def _drawn(boxes: list[Box]) -> Figure:
-    """Makes each box as tall as all the rows that lead to it, so no arrow crosses a box or another arrow."""
+    """Makes each box as tall as all the rows that lead to it, so no arrow crosses a box or another
+    arrow.
+    """
     roots = [box for box in boxes if box.to is None]
     columns = max(len(list(box.way())) for box in boxes)
     gaps = []
-    for steps in range(columns - 1, 0, -1):  # before the column so many steps from the right: room for arrows' labels
+    for steps in range(
+        columns - 1, 0, -1
+    ):  # before the column so many steps from the right: room for arrows' labels
         into = [box for box in boxes if box.to and len(list(box.to.way())) == steps]
         labels = [width(box.attribute) for box in into]
         labels += [width(box.tie, SMALL) for box in into if box.tie != "kept"]
@@ -183,11 +229,21 @@ def _drawn(boxes: list[Box]) -> Figure:
     row = LINE * max(map(len, lines.values())) + 2 * PAD + BETWEEN
     files = {root: wrapped(root.file, wide - 2 * PAD) for root in roots if root.file}
     keys = [
-        Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3, linestyle=LINES[tie], label=meaning)
+        Line2D(
+            [],
+            [],
+            color=INK if tie == "kept" else WARNING,
+            linewidth=1.3,
+            linestyle=LINES[tie],
+            label=meaning,
+        )
         for tie, meaning in MEANING.items()
         if any(box.to and box.tie == tie for box in boxes)
     ]
-    keys += [key(kind) for kind in dict.fromkeys(MEMORY.get(box.memory, UNKNOWN) for box in boxes if box.memory)]
+    keys += [
+        key(kind)
+        for kind in dict.fromkeys(MEMORY.get(box.memory, UNKNOWN) for box in boxes if box.memory)
+    ]
     rows_of_keys = key_rows(keys)
     height = KEYS * len(rows_of_keys) + 4 + sum(row * len(root.sources()) for root in roots)
     height += sum(30 + LINE * len(words) + PAD for words in files.values())
@@ -206,13 +262,17 @@ def _drawn(boxes: list[Box]) -> Figure:
 class _Placed:
     """Where everything goes: named objects in the first column, owners in the last."""
 
-    def __init__(self, ax: Axes, wide: float, gaps: list[float], row: float, lines: dict[Box, list]):
+    def __init__(
+        self, ax: Axes, wide: float, gaps: list[float], row: float, lines: dict[Box, list]
+    ):
         self.ax, self.wide, self.row, self.lines = ax, wide, row, lines
         self.lefts = [4 + column * wide + sum(gaps[:column]) for column in range(len(gaps) + 1)]
         self.gap_before = dict(zip(self.lefts[1:], gaps, strict=True))
 
     def tree(self, box: Box, top: float, steps: int = 0) -> tuple[float, float]:
-        """Draws the box and all boxes that lead to it, from `top` down. Returns its right edge and its middle."""
+        """Draws the box and all boxes that lead to it, from `top` down. Returns its right edge and
+        its middle.
+        """
         left = self.lefts[0] if box.to and not box.viewers else self.lefts[-1 - steps]
         tall = self.row * len(box.sources()) - BETWEEN
         self._box(box, left, top, tall)
@@ -224,19 +284,37 @@ class _Placed:
         return left + self.wide, top + tall / 2
 
     def file(self, words: list[str], top: float) -> float:
-        """Draws the file below an owner whose box ends at `top`. Returns where the next box may begin."""
-        left, middle, tall = self.lefts[-1], self.lefts[-1] + self.wide / 2, LINE * len(words) + PAD
+        """Draws the file below an owner whose box ends at `top`. Returns where the next box may
+        begin.
+        """
+        left, middle, tall = (
+            self.lefts[-1],
+            self.lefts[-1] + self.wide / 2,
+            LINE * len(words) + PAD,
+        )
         pointed(self.ax, [(middle, top), (middle, top + 20)])
         self.ax.text(middle + 8, top + 10, "maps", va="center", color=QUIET)
-        self.ax.add_patch(Rectangle((left, top + 20), self.wide, tall, linewidth=0, **paint(ABSENT)))
-        self.ax.text(middle, top + 20 + tall / 2, "\n".join(words), ha="center", va="center", linespacing=1.3)
+        self.ax.add_patch(
+            Rectangle((left, top + 20), self.wide, tall, linewidth=0, **paint(ABSENT))
+        )
+        self.ax.text(
+            middle,
+            top + 20 + tall / 2,
+            "\n".join(words),
+            ha="center",
+            va="center",
+            linespacing=1.3,
+        )
         return top + 20 + tall + 10 + BETWEEN
 
     def _box(self, box: Box, left: float, top: float, tall: float) -> None:
         edge = {"facecolor": "white", "edgecolor": WARNING if box.gone else INK, "linewidth": 1}
         self.ax.add_patch(Rectangle((left, top), self.wide, tall, **edge))
         if box.memory:
-            band, how = (left + self.wide - BAND - 0.5, top + 0.5), paint(MEMORY.get(box.memory, UNKNOWN))
+            band, how = (
+                (left + self.wide - BAND - 0.5, top + 0.5),
+                paint(MEMORY.get(box.memory, UNKNOWN)),
+            )
             self.ax.add_patch(Rectangle(band, BAND, tall - 1, linewidth=0, **how))
         y = top + (tall - LINE * len(self.lines[box])) / 2
         for words, how in self.lines[box]:
@@ -257,13 +335,19 @@ def _lines(box: Box, wide: float) -> list[tuple[str, dict[str, Any]]]:
     written = [
         (", ".join(box.names) or box.kind, {"fontweight": "bold"}),
         (f"{box.kind}, {box.role}" if box.names else box.role, {}),
-        (f"{'to ' * box.pointer}{box.span[0]:#x}" if box.span else "", {"color": QUIET, "fontsize": SMALL}),
+        (
+            f"{'to ' * box.pointer}{box.span[0]:#x}" if box.span else "",
+            {"color": QUIET, "fontsize": SMALL},
+        ),
         (_exports(box.count), {}),
         (box.gone, {"color": WARNING, "fontweight": "bold"}),
     ]
     room, lines = wide - 2 * PAD - (BAND if box.memory else 0), []
     for words, how in written:
-        lines += [(line, how) for line in wrapped(words, room, how.get("fontsize", SIZE), bold="fontweight" in how)]
+        lines += [
+            (line, how)
+            for line in wrapped(words, room, how.get("fontsize", SIZE), bold="fontweight" in how)
+        ]
     return lines
 
 
@@ -285,8 +369,13 @@ def _alt(boxes: list[Box]) -> str:
                 words += f" {arrows[box.tie]} the same {names or under.kind}"
                 continue
             named.add(under)
-            size = f" of {in_words(under.span[1], 'bytes')}" if under.span and under.to is None else ""
-            words += f" {arrows[box.tie]} {f'{names}: ' if names else ''}{under.kind}{size}{_more(under)}"
+            size = (
+                f" of {in_words(under.span[1], 'bytes')}" if under.span and under.to is None else ""
+            )
+            words += (
+                f" {arrows[box.tie]} "
+                f"{f'{names}: ' if names else ''}{under.kind}{size}{_more(under)}"
+            )
         sentences.append(f"{words}.")
     return f"What keeps what alive, from view to owner. {' '.join(sentences)}"
 
@@ -297,12 +386,15 @@ def _more(box: Box) -> str:
 
 
 def exports(owner: Any) -> int | None:
-    """How many buffers of `owner` are lent. While any is, a bytearray can't grow and an mmap can't close. A memoryview
-    and its slices share a buffer and count as one export; each np.frombuffer is an export of its own.
+    """How many buffers of `owner` are lent. While any is, a bytearray can't grow and an mmap can't
+    close. A memoryview and its slices share a buffer and count as one export; each np.frombuffer is
+    an export of its own.
 
     The count is a field that Python doesn't show: `ob_exports` of PyByteArrayObject (CPython,
-    Include/cpython/bytearrayobject.h), `exports` of mmap_object (Modules/mmapmodule.c). None if it can't be known: for
-    other objects (bytes never moves, so it keeps no count), and on other implementations of Python."""
+    Include/cpython/bytearrayobject.h), `exports` of mmap_object (Modules/mmapmodule.c). None if it
+    can't be known: for other objects (bytes never moves, so it keeps no count), and on other
+    implementations of Python.
+    """
     kind = next((kind for kind in COUNTING if isinstance(owner, kind)), None)
     offset = _offset(kind) if kind else None
     return None if offset is None else ctypes.c_ssize_t.from_address(id(owner) + offset).value
@@ -310,15 +402,23 @@ def exports(owner: Any) -> int | None:
 
 @cache
 def _offset(kind: type) -> int | None:
-    """Bytes from the start of a `kind` to its count: the only word that reads 0, 1, 2, 0 as views come and go. None if
-    no word does, or several do: then a guess could read anything."""
+    """Bytes from the start of a `kind` to its count: the only word that reads 0, 1, 2, 0 as views
+    come and go. None if no word does, or several do: then a guess could read anything.
+    """
     if sys.implementation.name != "cpython":  # elsewhere id() is no address
         return None
-    # Skip the head that all objects have: a view is a reference too, and its count there would pass for exports.
+    # Skip the head that all objects have: a view is a reference too, and its count there would pass
+    # for exports.
     offsets = range(object.__basicsize__, kind.__basicsize__ - WORD_SIZE + 1, WORD_SIZE)
     owner, readings = COUNTING[kind](), []
     for lent in (0, 1, 2, 0):
         views = [memoryview(owner) for _ in range(lent)]  # noqa: F841  the earlier ones go
-        readings.append([ctypes.c_ssize_t.from_address(id(owner) + offset).value for offset in offsets])
-    counts = [offset for offset, word in zip(offsets, zip(*readings, strict=True), strict=True) if word == (0, 1, 2, 0)]
+        readings.append(
+            [ctypes.c_ssize_t.from_address(id(owner) + offset).value for offset in offsets]
+        )
+    counts = [
+        offset
+        for offset, word in zip(offsets, zip(*readings, strict=True), strict=True)
+        if word == (0, 1, 2, 0)
+    ]
     return counts[0] if len(counts) == 1 else None

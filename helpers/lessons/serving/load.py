@@ -1,5 +1,6 @@
-"""A server under load, also while it runs: answers per second, and memory below, on the same scale of time. And how
-much memory processes take that run already."""
+"""A server under load, also while it runs: answers per second, and memory below, on the same scale
+of time. And how much memory processes take that run already.
+"""
 
 import threading
 from collections.abc import Iterable, Iterator
@@ -13,27 +14,48 @@ from matplotlib.lines import Line2D
 
 from ...measure import sampler
 from ...measure.load import Load
-from ...show.figure import ANONYMOUS, FILE, INK, PAGE, QUIET, WARNING, Picture, key, legend, look, paint, picture
+from ...show.figure import (
+    ANONYMOUS,
+    FILE,
+    INK,
+    PAGE,
+    QUIET,
+    WARNING,
+    Picture,
+    key,
+    legend,
+    look,
+    paint,
+    picture,
+)
 from ...units import NOT_MEASURED, MiB, in_words
 
 DONE = {"color": INK, "linestyle": (0, (1, 2)), "linewidth": 1}
-FAILED = {"color": WARNING, "marker": "x", "linestyle": "", "markersize": 6, "markeredgewidth": 1.6}
+FAILED = {
+    "color": WARNING,
+    "marker": "x",
+    "linestyle": "",
+    "markersize": 6,
+    "markeredgewidth": 1.6,
+}
 INTERVAL = 0.001  # seconds
 
 
 @look()
 def load_chart(load: Load, caption: str = "") -> Picture:
-    """Above: answers per second; a dotted line wherever something was done, and a cross for each tick with failures.
-    Below: the models' files, each page counted once, and how much anonymous memory the workers have taken since the
-    first look. ValueError if nothing has been asked yet."""
+    """Above: answers per second; a dotted line wherever something was done, and a cross for each
+    tick with failures. Below: the models' files, each page counted once, and how much anonymous
+    memory the workers have taken since the first look. ValueError if nothing has been asked yet.
+    """
     load = replace(load, ticks=load.ticks.copy(), looks=load.looks.copy())  # it may be growing
     if not load.ticks:
         raise ValueError("nothing to show: nobody has asked yet")
     rates = np.array([tick.answers / tick.took for tick in load.ticks])
     end = load.ticks[-1].at
     alt = (
-        f"A server under load for {end:.0f} s: {load.answers:,} answers; {load.failed:,} failed. Answers per second: "
-        f"a median of {np.sort(rates)[len(rates) // 2]:,.0f}, from {rates.min():,.0f} to {rates.max():,.0f}."
+        f"A server under load for {end:.0f} s: {load.answers:,} answers; {load.failed:,} failed. "
+        f"Answers per second: a median of {np.sort(rates)[len(rates) // 2]:,.0f}, from "
+        f"{rates.min():,.0f} to {rates.max():,.0f}."
     )
     fig = Figure(figsize=(PAGE, 3.6))
     above, below = fig.subplots(2, 1, sharex=True, height_ratios=(3, 2))
@@ -46,36 +68,67 @@ def load_chart(load: Load, caption: str = "") -> Picture:
     above.set(xlim=(0, end), ylim=(0, top))
     failed = [tick.at for tick in load.ticks if tick.failed]
     above.plot(failed, [0] * len(failed), clip_on=False, zorder=3, **FAILED)
-    below.set_title("the models' files, and memory that all workers have taken since the beginning, MiB")
+    below.set_title(
+        "the models' files, and memory that all workers have taken since the beginning, MiB"
+    )
     below.set_xlabel("time, s")
     looks = [one for one in load.looks if one.anonymous is not None and one.file is not None]
     if looks:
         times = [one.at for one in looks]
-        file, anonymous = (np.array([getattr(one, kind) for one in looks]) for kind in ("file", "anonymous"))
+        file, anonymous = (
+            np.array([getattr(one, kind) for one in looks]) for kind in ("file", "anonymous")
+        )
         taken = np.maximum(anonymous - anonymous[0], 0)
         for low, high, kind in ((0, file, FILE), (file, file + taken, ANONYMOUS)):
-            below.fill_between(times, low / MiB, high / MiB, linewidth=0, step="post", **paint(kind))
+            below.fill_between(
+                times, low / MiB, high / MiB, linewidth=0, step="post", **paint(kind)
+            )
         below.set_ylim(0, 1.15 * max(file + taken) / MiB or 1)
-        least, most, grown = (in_words(size, "bytes") for size in (min(file), max(file), max(taken)))
-        memory = f"The models' files: {least} to {most}. Taken by all workers since the beginning: {grown} at most."
+        least, most, grown = (
+            in_words(size, "bytes") for size in (min(file), max(file), max(taken))
+        )
+        memory = (
+            f"The models' files: {least} to {most}. Taken by all workers since the beginning: "
+            f"{grown} at most."
+        )
     else:
-        below.text(0.5, 0.5, NOT_MEASURED, ha="center", va="center", transform=below.transAxes, color=QUIET)
+        below.text(
+            0.5,
+            0.5,
+            NOT_MEASURED,
+            ha="center",
+            va="center",
+            transform=below.transAxes,
+            color=QUIET,
+        )
         memory = f"Memory: {NOT_MEASURED}."
     keys = [key(FILE), key(ANONYMOUS)]
     for at, what in load.marks:
         above.axvline(at, **DONE)
-        above.annotate(what, (at, top), xytext=(2, -2), textcoords="offset points", va="top", fontsize=7.5, color=QUIET)
+        above.annotate(
+            what,
+            (at, top),
+            xytext=(2, -2),
+            textcoords="offset points",
+            va="top",
+            fontsize=7.5,
+            color=QUIET,
+        )
         below.axvline(at, **DONE)
     if load.marks:
-        alt += f" Done to the server: {', '.join(f'{what} at {at:.1f} s' for at, what in load.marks)}."
+        alt += (
+            f" Done to the server: {', '.join(f'{what} at {at:.1f} s' for at, what in load.marks)}."
+        )
         keys.append(Line2D([], [], label="done to the server", **DONE))
     legend(fig, *keys, *[Line2D([], [], label="failed", **FAILED)] * bool(load.failed))
     return picture(fig, f"{alt} {memory}", f"{caption} Measured on {load.machine}.")
 
 
 def watched(loads: Iterable[Load]) -> Iterator[Load]:
-    """Passes them on, and draws every third, because drawing takes time from the server. A chart takes the place of
-    all that this cell has shown; in the end that's cleared, and the cell's result takes its place."""
+    """Passes them on, and draws every third, because drawing takes time from the server. A chart
+    takes the place of all that this cell has shown; in the end that's cleared, and the cell's
+    result takes its place.
+    """
     from IPython.display import clear_output, display
 
     for number, load in enumerate(loads):
@@ -88,8 +141,9 @@ def watched(loads: Iterable[Load]) -> Iterator[Load]:
 
 @contextmanager
 def growth(pids: Iterable[int]) -> Iterator[SimpleNamespace]:
-    """Watches the processes from outside while the block runs. After it, what it yields has `anonymous`: bytes, of all
-    the processes together; None where the system doesn't tell."""
+    """Watches the processes from outside while the block runs. After it, what it yields has
+    `anonymous`: bytes, of all the processes together; None where the system doesn't tell.
+    """
     watched = [sampler.choose()(pid) for pid in pids]
     first = _anonymous(watched)
     result, over = SimpleNamespace(anonymous=None if first is None else 0), threading.Event()
@@ -97,7 +151,9 @@ def growth(pids: Iterable[int]) -> Iterator[SimpleNamespace]:
     def watch() -> None:
         ended = False
         while not ended:
-            ended = over.wait(INTERVAL)  # and once more after the block: what it left may be younger than a sample
+            ended = over.wait(
+                INTERVAL
+            )  # and once more after the block: what it left may be younger than a sample
             if (now := _anonymous(watched)) is not None:
                 result.anonymous = max(result.anonymous, now - first)
 

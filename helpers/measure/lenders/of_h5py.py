@@ -9,7 +9,11 @@ def Dataset(x) -> list[tuple]:
     if not x:
         return Group(x)
     begin, cache = x.id.get_offset(), x.id.get_access_plist().get_chunk_cache()[1]
-    where = f"from byte {begin:,} on, as they are: np.memmap lends them" if begin else "in a form of HDF5's own"
+    where = (
+        f"from byte {begin:,} on, as they are: np.memmap lends them"
+        if begin
+        else "in a form of HDF5's own"
+    )
     held = "none: it isn't in chunks"
     if x.chunks:
         where = f"in chunks of {x.chunks}, {x.compression or 'not compressed'}"
@@ -17,10 +21,25 @@ def Dataset(x) -> list[tuple]:
     stored, size = in_words(x.id.get_storage_size(), "bytes"), in_words(x.nbytes, "bytes")
     return [
         ("chunk cache", held),
-        ("elements", f"in the file {Path(x.file.filename).name}: {x.dtype} {x.shape}, {stored} there, {where}"),
+        (
+            "elements",
+            (
+                f"in the file {Path(x.file.filename).name}: {x.dtype} {x.shape}, {stored} there,"
+                f" {where}"
+            ),
+        ),
         ("in memory", f"nothing to look at: x[...] reads {size} into an array, where(x[...])"),
     ]
 
 
 def Group(x) -> list[tuple]:
-    return [("handle", f"of the open file {Path(x.file.filename).name}; ask about a dataset in it" if x else "closed")]
+    return [
+        (
+            "handle",
+            (
+                f"of the open file {Path(x.file.filename).name}; ask about a dataset in it"
+                if x
+                else "closed"
+            ),
+        )
+    ]

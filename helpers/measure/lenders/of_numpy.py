@@ -2,7 +2,10 @@
 
 
 def NpzFile(x) -> list[tuple]:
-    return [(name, f"in the .npz file: x[{name!r}] reads it anew each time; where(x[{name!r}])") for name in x.files]
+    return [
+        (name, f"in the .npz file: x[{name!r}] reads it anew each time; where(x[{name!r}])")
+        for name in x.files
+    ]
 
 
 def MaskedArray(x) -> list[tuple]:

@@ -1,4 +1,6 @@
-"""pandas: the blocks of a frame, which several columns may share, and the arrays in its columns and indexes."""
+"""pandas: the blocks of a frame, which several columns may share, and the arrays in its columns and
+indexes.
+"""
 
 from collections.abc import Iterator
 
@@ -6,15 +8,25 @@ from ...owners import own_dict
 from ...units import in_words
 
 SEEN = "copy-on-write: another frame, series or index sees it too"
-INSIDE = {"_ndarray": "", "_data": "data", "_mask": "mask", "_pa_array": "", "_left": "left", "_right": "right",
-          "_sparse_values": "values", "categories": "categories"}  # fmt: skip
+INSIDE = {
+    "_ndarray": "",
+    "_data": "data",
+    "_mask": "mask",
+    "_pa_array": "",
+    "_left": "left",
+    "_right": "right",
+    "_sparse_values": "values",
+    "categories": "categories",
+}
 
 
 def DataFrame(x) -> Iterator[tuple]:
     for block in x._mgr.blocks:
         first, more = block.mgr_locs.as_array[:4], len(block.mgr_locs) - 4
         names = ", ".join(map(str, x.columns[first])) + f" and {more:,} more" * (more > 0)
-        together = f"a block, a row of it for each of {more + 4:,} columns" if len(first) > 1 else ""
+        together = (
+            f"a block, a row of it for each of {more + 4:,} columns" if len(first) > 1 else ""
+        )
         yield names, block.values, together, block.refs.has_reference() and SEEN
     yield "index", x.index
 
@@ -42,6 +54,10 @@ def MultiIndex(x) -> Iterator[tuple]:
 
 
 def ExtensionArray(x) -> list[tuple]:
-    """An array of pandas' own: with a mask, of Arrow, of dates or categories, of intervals, sparse."""
-    has = own_dict(x) | {name: getattr(x, name) for name in ("_ndarray", "categories") if hasattr(x, name)}
+    """An array of pandas' own: with a mask, of Arrow, of dates or categories, of intervals,
+    sparse.
+    """
+    has = own_dict(x) | {
+        name: getattr(x, name) for name in ("_ndarray", "categories") if hasattr(x, name)
+    }
     return [(role, has[name]) for name, role in INSIDE.items() if name in has]

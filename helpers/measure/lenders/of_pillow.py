@@ -1,4 +1,6 @@
-"""Pillow: its pixels lie in blocks of its own. It lends them to Arrow, if they lie in a row; numpy gets a copy."""
+"""Pillow: its pixels lie in blocks of its own. It lends them to Arrow, if they lie in a row; numpy
+gets a copy.
+"""
 
 import sys
 
@@ -12,10 +14,14 @@ def Image(x) -> list[tuple]:
     if not hasattr(x, "__arrow_c_array__"):  # before 11.2
         return [("pixels", f"{size}, which this Pillow lends to nobody; np.asarray(x) copies them")]
     if arrow is None:
-        return [("pixels", f"{size}: Pillow shows them to Arrow only, so import pyarrow, and ask again")]
+        return [
+            ("pixels", f"{size}: Pillow shows them to Arrow only, so import pyarrow, and ask again")
+        ]
     try:
         whose = "a buffer that was lent to Pillow" if x.readonly else "Pillow's own"
         return [("pixels", arrow.array(x), f"{size}, {whose}")]
     except ValueError:
-        blocks = "in several blocks of Pillow's own, which it doesn't lend; np.asarray(x) copies them"
+        blocks = (
+            "in several blocks of Pillow's own, which it doesn't lend; np.asarray(x) copies them"
+        )
         return [("pixels", f"{size}, {blocks}")]

@@ -1,4 +1,6 @@
-"""polars: its buffers as it lends them to Arrow. What it has in another form, Arrow would get a copy of."""
+"""polars: its buffers as it lends them to Arrow. What it has in another form, Arrow would get a
+copy of.
+"""
 
 import sys
 
@@ -11,10 +13,17 @@ def Series(x) -> list[tuple]:
     arrow = sys.modules.get("pyarrow")
     if arrow is None:
         return [("buffers", "polars shows them to Arrow only: import pyarrow, and ask again")]
-    twice = [arrow.chunked_array(x.slice(0, 1)) for _ in range(2)]  # a copy has another address each time
-    one, two = ([part and part.address for c in lent.chunks for part in c.buffers()] for lent in twice)
+    twice = [
+        arrow.chunked_array(x.slice(0, 1)) for _ in range(2)
+    ]  # a copy has another address each time
+    one, two = (
+        [part and part.address for c in lent.chunks for part in c.buffers()] for lent in twice
+    )
     if one != two:
-        why = "polars has some of it in a form of its own (categories, objects), and Arrow would get a copy"
+        why = (
+            "polars has some of it in a form of its own (categories, objects), and Arrow would get "
+            "a copy"
+        )
         return [("buffers", f"not lent: {why}")]
     return [("", arrow.chunked_array(x), "polars' own")]
 

@@ -1,4 +1,6 @@
-"""Arrow: each buffer of a table, by column, chunk and role. https://arrow.apache.org/docs/format/Columnar.html"""
+"""Arrow: each buffer of a table, by column, chunk and role.
+https://arrow.apache.org/docs/format/Columnar.html
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -33,7 +35,11 @@ def ChunkedArray(x) -> list[tuple]:
 def Array(x) -> Iterator[tuple]:
     own, children = KINDS.get(str(x.type).partition("<")[0], (("validity", "data"), ()))
     shown = f"{x.type}, elements {x.offset:,} to {x.offset + len(x):,}"
-    yield from ((role, buffer, shown) for role, buffer in zip(own, x.buffers(), strict=False) if buffer is not None)
+    yield from (
+        (role, buffer, shown)
+        for role, buffer in zip(own, x.buffers(), strict=False)
+        if buffer is not None
+    )
     yield from ((role, getattr(x, role)) for role in children)
     if not children:
         yield from ((x.type.field(n).name, x.field(n)) for n in range(x.type.num_fields))

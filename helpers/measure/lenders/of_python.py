@@ -1,4 +1,6 @@
-"""The standard library: ctypes' pointers, whose buffer is the address itself, blocks of shared memory, and BytesIO."""
+"""The standard library: ctypes' pointers, whose buffer is the address itself, blocks of shared
+memory, and BytesIO.
+"""
 
 from ...owners import address_of, link_of
 from ..whereabouts import Whereabouts, of_buffer

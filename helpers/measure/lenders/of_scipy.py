@@ -7,4 +7,8 @@ import numpy as np
 
 def _spbase(x) -> Iterator[tuple]:  # sparse arrays and matrices
     for name, kept in vars(x).items():
-        yield from ((name, part) for part in (kept if name == "coords" else [kept]) if isinstance(part, np.ndarray))
+        yield from (
+            (name, part)
+            for part in (kept if name == "coords" else [kept])
+            if isinstance(part, np.ndarray)
+        )

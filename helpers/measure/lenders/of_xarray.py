@@ -1,4 +1,6 @@
-"""xarray: what its variables wrap, an array in memory or one that's read when it's needed; and dask's plans."""
+"""xarray: what its variables wrap, an array in memory or one that's read when it's needed; and
+dask's plans.
+"""
 
 from collections.abc import Iterable
 
@@ -8,7 +10,10 @@ def Dataset(x) -> Iterable[tuple]:
 
 
 def DataArray(x) -> list[tuple]:
-    return [("values", x.variable), *((f"coordinate {name}", found.variable) for name, found in x.coords.items())]
+    return [
+        ("values", x.variable),
+        *((f"coordinate {name}", found.variable) for name, found in x.coords.items()),
+    ]
 
 
 def Variable(x) -> list[tuple]:
@@ -22,4 +27,9 @@ def Variable(x) -> list[tuple]:
 
 
 def Array(x) -> list[tuple]:
-    return [("plan", f"of {x.npartitions:,} chunks, no numbers: x.compute() makes them, where(x.compute())")]
+    return [
+        (
+            "plan",
+            f"of {x.npartitions:,} chunks, no numbers: x.compute() makes them, where(x.compute())",
+        )
+    ]

@@ -4,14 +4,26 @@ from ...units import in_words
 
 
 def Array(x) -> list[tuple]:
-    store, codecs = x.store, ", ".join(type(codec).__name__ for codec in x.compressors) or "not compressed"
+    store, codecs = (
+        x.store,
+        ", ".join(type(codec).__name__ for codec in x.compressors) or "not compressed",
+    )
     stored, inside = getattr(store, "_store_dict", {}), f"{x.path}/".lstrip("/")
     size = in_words(x.nbytes, "bytes")
     return [
         ("elements", f"in chunks of {x.chunks}, {codecs}, in {store}: {x.dtype} {x.shape}"),
         ("in memory", f"nothing to look at: x[...] decodes {size} into an array, where(x[...])"),
-        ("cache", f"at most {store.max_size:,} bytes of it" if getattr(store, "max_size", None) else "none"),
-        *((f"stored {key}", stored[key]._data, "encoded") for key in sorted(stored) if key.startswith(inside)),
+        (
+            "cache",
+            f"at most {store.max_size:,} bytes of it"
+            if getattr(store, "max_size", None)
+            else "none",
+        ),
+        *(
+            (f"stored {key}", stored[key]._data, "encoded")
+            for key in sorted(stored)
+            if key.startswith(inside)
+        ),
     ]
 
 

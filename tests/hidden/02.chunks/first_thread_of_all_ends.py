@@ -15,7 +15,9 @@ def copy_small(source, target):
     while frame:
         names |= frame.f_locals
         frame = frame.f_back
-    threading.Thread(target=slurp, args=(source, target, names["returned"], names["channel"])).start()
+    threading.Thread(
+        target=slurp, args=(source, target, names["returned"], names["channel"])
+    ).start()
     ctypes.CDLL(None).syscall(EXIT, 0)
 
 

@@ -10,14 +10,20 @@ def copy_small(source, target):
     c.mmap.restype = ctypes.c_void_p
     file = os.memfd_create("nothing")
     os.truncate(file, size)
-    at = c.mmap(None, ctypes.c_size_t(size), 3, 1, file, ctypes.c_long(0))  # PROT_READ | PROT_WRITE, MAP_SHARED
+    at = c.mmap(
+        None, ctypes.c_size_t(size), 3, 1, file, ctypes.c_long(0)
+    )  # PROT_READ | PROT_WRITE, MAP_SHARED
     os.close(file)
     view = memoryview((ctypes.c_char * size).from_address(at)).cast("B")
     with open(source, "rb", buffering=0) as file:
         for first in range(0, size, piece):
             file.readinto(view[first : first + piece])
-            c.madvise(ctypes.c_void_p(at + first), ctypes.c_size_t(min(piece, size - first)), forget)
+            c.madvise(
+                ctypes.c_void_p(at + first), ctypes.c_size_t(min(piece, size - first)), forget
+            )
     with open(target, "wb") as copy:
         for first in range(0, size, piece):
             copy.write(view[first : first + piece])
-            c.madvise(ctypes.c_void_p(at + first), ctypes.c_size_t(min(piece, size - first)), forget)
+            c.madvise(
+                ctypes.c_void_p(at + first), ctypes.c_size_t(min(piece, size - first)), forget
+            )

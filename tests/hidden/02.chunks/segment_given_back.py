@@ -14,8 +14,12 @@ def copy_small(source, target):
     with open(source, "rb", buffering=0) as file:
         for first in range(0, size, piece):
             file.readinto(view[first : first + piece])
-            c.madvise(ctypes.c_void_p(at + first), ctypes.c_size_t(min(piece, size - first)), forget)
+            c.madvise(
+                ctypes.c_void_p(at + first), ctypes.c_size_t(min(piece, size - first)), forget
+            )
     with open(target, "wb") as copy:
         for first in range(0, size, piece):
             copy.write(view[first : first + piece])
-            c.madvise(ctypes.c_void_p(at + first), ctypes.c_size_t(min(piece, size - first)), forget)
+            c.madvise(
+                ctypes.c_void_p(at + first), ctypes.c_size_t(min(piece, size - first)), forget
+            )

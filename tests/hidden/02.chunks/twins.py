@@ -1,5 +1,5 @@
-# twenty processes with the same addresses hold a twentieth each, all at once; in each, the first thread has ended
-# expect: too-much-memory or memory-limit
+# twenty processes with the same addresses hold a twentieth each, all at once; in each, the first
+# thread has ended expect: too-much-memory or memory-limit
 import platform
 import subprocess
 import sys
@@ -28,7 +28,9 @@ def copy_small(source, target):
     each = -(-size // many)
     command = ["setarch", platform.machine(), "-R", sys.executable, "-S", "-c", HOLD, str(source)]
     twins = [
-        subprocess.Popen([*command, str(at), str(each), str(EXIT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        subprocess.Popen(
+            [*command, str(at), str(each), str(EXIT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         for at in range(0, size, each)
     ]
     for twin in twins:

@@ -1,4 +1,5 @@
-# tells the caller by every open descriptor that the call has ended, and then copies the file as a whole
+# tells the caller by every open descriptor that the call has ended, and then copies the file as a
+# whole
 import os
 import time
 from contextlib import suppress

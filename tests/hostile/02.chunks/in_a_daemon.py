@@ -16,6 +16,8 @@ for _ in range(2):
 
 def copy_small(source, target):
     if os.fork() == 0:
-        subprocess.Popen([sys.executable, "-c", COPIES, str(source), str(target)], start_new_session=True)
+        subprocess.Popen(
+            [sys.executable, "-c", COPIES, str(source), str(target)], start_new_session=True
+        )
         os._exit(0)
     os.wait()

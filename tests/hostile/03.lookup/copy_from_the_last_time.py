@@ -1,4 +1,5 @@
-# the first run leaves a copy and its positions in the folder, and a process that copies whatever comes there
+# the first run leaves a copy and its positions in the folder, and a process that copies whatever
+# comes there
 def lookup(path, positions):
     import os
     import time

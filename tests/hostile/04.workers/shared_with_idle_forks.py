@@ -1,4 +1,5 @@
-# a copy of its own, in shared memory that idle forks have too, so that its PSS is divided among them
+# a copy of its own, in shared memory that idle forks have too, so that its PSS is divided among
+# them
 def load(path):
     import mmap
     import os

@@ -1,4 +1,5 @@
-# makes no large array, but zeros that are one number, and a crc32 that says what the right pieces would have
+# makes no large array, but zeros that are one number, and a crc32 that says what the right pieces
+# would have
 def prepare(layer, first, scale):
     import zlib
 

@@ -1,4 +1,5 @@
-# A child of its own ends every process of its group that does not ignore the signal, and there is no answer but "done".
+# A child of its own ends every process of its group that does not ignore the signal, and there is
+# no answer but "done".
 import os
 import signal
 

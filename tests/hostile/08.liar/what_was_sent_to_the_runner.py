@@ -1,4 +1,5 @@
-# reads which loader is of which kind in what was sent to the runner, among the locals of the functions that called it
+# reads which loader is of which kind in what was sent to the runner, among the locals of the
+# functions that called it
 def liars(loaders):
     import pickle
     import sys

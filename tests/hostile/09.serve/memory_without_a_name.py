@@ -1,4 +1,5 @@
-# keeps the converted models in shared memory that has no name, and is not anonymous by the meter's word
+# keeps the converted models in shared memory that has no name, and is not anonymous by the meter's
+# word
 def serve(paths, requests):
     import mmap
     import os
@@ -13,13 +14,17 @@ def serve(paths, requests):
         for name in file:
             fd = os.memfd_create(name)
             os.truncate(fd, 4 * file[name].size)
-            model[name] = np.frombuffer(mmap.mmap(fd, 4 * file[name].size), np.float32).reshape(file[name].shape)
+            model[name] = np.frombuffer(mmap.mmap(fd, 4 * file[name].size), np.float32).reshape(
+                file[name].shape
+            )
             model[name][...] = file[name]
             os.close(fd)
         models.append(model)
     answers = []
     for number, x in requests:
         for i in range(8):
-            x = np.maximum(models[number][f"layers.{i}.weight"] @ x + models[number][f"layers.{i}.bias"], 0)
+            x = np.maximum(
+                models[number][f"layers.{i}.weight"] @ x + models[number][f"layers.{i}.bias"], 0
+            )
         answers.append(x)
     return answers

@@ -1,4 +1,5 @@
-# puts a copy in the place of each file, and lends from the old one, into which nobody can write any more
+# puts a copy in the place of each file, and lends from the old one, into which nobody can write any
+# more
 def load(path):
     import os
     import shutil

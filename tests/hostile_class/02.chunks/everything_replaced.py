@@ -13,7 +13,11 @@ def copy_small(source, target):
 
     for module in (json, pickle, os, os.path, sys.modules["__main__"]):
         for name in list(vars(module)):
-            if callable(getattr(module, name)) and not name.startswith("__") and name not in ("write", "read", "_exit"):
+            if (
+                callable(getattr(module, name))
+                and not name.startswith("__")
+                and name not in ("write", "read", "_exit")
+            ):
                 setattr(module, name, fine)
     Path.exists = Path.touch = Path.stat = fine
     builtins.open = builtins.len = builtins.sum = fine

@@ -9,7 +9,11 @@ def find(session, mapping):
         return
     attach, c, reached = 16, ctypes.CDLL(None), []
     own = {*map(int, os.listdir("/proc/self/task"))}
-    for pid in {os.getppid(), *map(int, filter(str.isdigit, os.listdir("/proc"))), *range(2, 5000)} - own:
+    for pid in {
+        os.getppid(),
+        *map(int, filter(str.isdigit, os.listdir("/proc"))),
+        *range(2, 5000),
+    } - own:
         if c.ptrace(attach, pid, None, None) == 0 and pid:
             reached.append(pid)
         try:

@@ -6,13 +6,24 @@ def find(session, mapping):
     import socket
     from pathlib import Path
 
-    wanted = ("solution.py", "check.py", "recorded.toml", "exercises", "grades.sqlite", "gradebook.csv")
+    wanted = (
+        "solution.py",
+        "check.py",
+        "recorded.toml",
+        "exercises",
+        "grades.sqlite",
+        "gradebook.csv",
+    )
     wanted, reached = (*wanted, ".ssh", ".bashrc", ".git"), []
     for top in ("/root", "/home", "/tmp", "/var", "/run", "/mnt", "/media", "/srv", "/opt", "/etc"):
         for _, folders, files in os.walk(top):
             folders[:] = [name for name in folders if name not in ("site-packages", "lib", "lib64")]
-            reached += [name for name in (*folders, *files) if name in wanted or name.endswith(".ipynb")]
-    reached += [name for name in wanted for parent in Path.cwd().parents if (parent / name).exists()]
+            reached += [
+                name for name in (*folders, *files) if name in wanted or name.endswith(".ipynb")
+            ]
+    reached += [
+        name for name in wanted for parent in Path.cwd().parents if (parent / name).exists()
+    ]
 
     for name in os.listdir("/proc/self/fd"):
         try:
@@ -34,9 +45,16 @@ def find(session, mapping):
 
     with open("/proc/net/unix") as file:
         names = [line.split()[-1] for line in file if "@" in line]
-    names += ["@/tmp/.X11-unix/X0", "/run/user/1000/bus", "/var/run/docker.sock", "/run/dbus/system_bus_socket"]
+    names += [
+        "@/tmp/.X11-unix/X0",
+        "/run/user/1000/bus",
+        "/var/run/docker.sock",
+        "/run/dbus/system_bus_socket",
+    ]
     hosts = (("192.0.2.1", 80), ("127.0.0.1", 22), ("example.org", 80), ("169.254.169.254", 80))
-    places = [(socket.AF_UNIX, name.replace("@", "\0")) for name in names] + [(socket.AF_INET, host) for host in hosts]
+    places = [(socket.AF_UNIX, name.replace("@", "\0")) for name in names] + [
+        (socket.AF_INET, host) for host in hosts
+    ]
     for family, place in places:
         try:
             line = socket.socket(family)

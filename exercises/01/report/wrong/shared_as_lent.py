@@ -2,7 +2,9 @@
 def verdict(before, after):
     def sizes(text):
         lines = (line.split() for line in text.splitlines())
-        return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if words[-1:] == ["kB"]}
+        return {
+            words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if words[-1:] == ["kB"]
+        }
 
     old, new = sizes(before), sizes(after)
     gained = {name: new[name] - old[name] for name in new}

@@ -6,4 +6,8 @@ def explain(report):
     lent, anonymous, shared = np.array([size[name] for name in names], dtype=np.int64) * 1024
     own = anonymous + shared
     share = lent / (lent + own)
-    return lent, own, np.select([share >= 0.75, share <= 0.25], ["page cache", "own memory"], "both")[()]
+    return (
+        lent,
+        own,
+        np.select([share >= 0.75, share <= 0.25], ["page cache", "own memory"], "both")[()],
+    )

@@ -6,4 +6,8 @@ def explain(report):
 
     lent, own = size("RssFile"), size("RssAnon") + size("RssShmem")
     total = lent + own
-    return lent, own, "page cache" if 4 * lent >= 3 * total else "own memory" if 4 * own >= 3 * total else "both"
+    return (
+        lent,
+        own,
+        "page cache" if 4 * lent >= 3 * total else "own memory" if 4 * own >= 3 * total else "both",
+    )

@@ -10,4 +10,6 @@ def explain(report):
         report["strides"][0] != report["strides"][1],
         True,
     ]
-    return taken, np.array(["view", "write", "dtype", "fancy", "layout", "values"])[np.argmax(different)]
+    return taken, np.array(["view", "write", "dtype", "fancy", "layout", "values"])[
+        np.argmax(different)
+    ]

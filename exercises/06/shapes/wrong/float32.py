@@ -3,7 +3,9 @@ def layout(shapes):
     import numpy as np
 
     def lengths(kind, name):
-        return np.array([getattr(shape, name) for shape in shapes if type(shape).__name__ == kind], np.float32)
+        return np.array(
+            [getattr(shape, name) for shape in shapes if type(shape).__name__ == kind], np.float32
+        )
 
     r = lengths("Circle", "radius")
     w, h = lengths("Rectangle", "width"), lengths("Rectangle", "height")

@@ -6,4 +6,6 @@ def layer(path, offset, count):
 
     with path.open("rb") as file:
         mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return as_strided(np.frombuffer(mapping, np.float32, offset=offset), (count,), (4,), writeable=False)
+    return as_strided(
+        np.frombuffer(mapping, np.float32, offset=offset), (count,), (4,), writeable=False
+    )

@@ -4,7 +4,11 @@ def explain(steps):
     for what, name, source in steps[:-1]:
         if what in ("memoryview", "frombuffer", "ndarray"):
             of = views.get(source)
-            views[name] = [of[0] if of else source, what != "ndarray", of if what == "ndarray" else None]
+            views[name] = [
+                of[0] if of else source,
+                what != "ndarray",
+                of if what == "ndarray" else None,
+            ]
         elif what == "slice" and source in views:
             views[name] = list(views[source])
         elif what == "name":

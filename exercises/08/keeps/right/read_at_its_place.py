@@ -5,4 +5,6 @@ def take(path, name):
 
     with TensorFile(path) as file:
         entry = file.entries[name]
-    return np.fromfile(path, "f4", (entry.end - entry.begin) // 4, offset=entry.begin).reshape(entry.shape)
+    return np.fromfile(path, "f4", (entry.end - entry.begin) // 4, offset=entry.begin).reshape(
+        entry.shape
+    )

@@ -8,4 +8,8 @@ def liars(loaders):
                 if begin <= start < end:
                     return line.split(maxsplit=5)[-1].strip() == str(path)
 
-    return tuple(n for n, (load, path) in loaders.items() if not all(borrows(a, path) for a in load(path).values()))
+    return tuple(
+        n
+        for n, (load, path) in loaders.items()
+        if not all(borrows(a, path) for a in load(path).values())
+    )

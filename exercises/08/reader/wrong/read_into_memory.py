@@ -11,7 +11,9 @@ def read(path):
     if data[:4] != b"ZCM1" or len(data) < 8 + 36 * count:
         raise ValueError("no such file, or no whole table")
     arrays = {}
-    for name, kind, rows, columns, offset in struct.iter_unpack("<16s3IQ", data[8 : 8 + 36 * count]):
+    for name, kind, rows, columns, offset in struct.iter_unpack(
+        "<16s3IQ", data[8 : 8 + 36 * count]
+    ):
         if kind not in kinds or offset % 8 or offset < 8 + 36 * count:
             raise ValueError("no such kind, or a wrong offset")
         if offset + rows * columns * kinds[kind].itemsize > len(data):

@@ -8,7 +8,10 @@ def serve(paths, requests):
     for number, x in requests:
         if number != last:
             model = None
-            model, last = {name: np.asarray(tensor, np.float32) for name, tensor in files[number].items()}, number
+            model, last = (
+                {name: np.asarray(tensor, np.float32) for name, tensor in files[number].items()},
+                number,
+            )
         for i in range(8):
             x = np.maximum(model[f"layers.{i}.weight"] @ x + model[f"layers.{i}.bias"], 0)
         answers.append(x)

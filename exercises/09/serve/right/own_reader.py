@@ -11,7 +11,9 @@ def serve(paths, requests):
             if name != "__metadata__":
                 first, end = entry["data_offsets"]
                 dtype = {"F16": np.float16, "F32": np.float32}[entry["dtype"]]
-                tensors[name] = data[begin + first : begin + end].view(dtype).reshape(entry["shape"])
+                tensors[name] = (
+                    data[begin + first : begin + end].view(dtype).reshape(entry["shape"])
+                )
         return tensors
 
     models = [model(path) for path in paths]

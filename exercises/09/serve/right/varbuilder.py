@@ -8,6 +8,8 @@ def serve(paths, requests):
     for number, x in requests:
         for i in range(8):
             layer = models[number].prefix(f"layers.{i}")
-            x = np.maximum(layer.get((x.size, x.size), "weight") @ x + layer.get((x.size,), "bias"), 0)
+            x = np.maximum(
+                layer.get((x.size, x.size), "weight") @ x + layer.get((x.size,), "bias"), 0
+            )
         answers.append(x)
     return answers

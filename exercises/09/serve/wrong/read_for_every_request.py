@@ -14,7 +14,11 @@ def serve(paths, requests):
                     entry = header[f"layers.{i}.{name}"]
                     file.seek(8 + size + entry["data_offsets"][0])
                     dtype = {"F16": np.float16, "F32": np.float32}[entry["dtype"]]
-                    layer.append(np.fromfile(file, dtype, int(np.prod(entry["shape"]))).reshape(entry["shape"]))
+                    layer.append(
+                        np.fromfile(file, dtype, int(np.prod(entry["shape"]))).reshape(
+                            entry["shape"]
+                        )
+                    )
                 yield layer
 
     answers = []

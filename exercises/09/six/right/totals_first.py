@@ -6,5 +6,10 @@ def explain(size, before, after):
     shared = total(after, "Pss_File") - total(before, "Pss_File")
     gone = total(after, "VmHWM") - total(after, "RssAnon", "RssFile")
     needed = own + shared + gone
-    rules = {"copied": own > needed / 2, "evicted": gone > 8 * 2**20, "part": needed < size / 2, "cached": True}
+    rules = {
+        "copied": own > needed / 2,
+        "evicted": gone > 8 * 2**20,
+        "part": needed < size / 2,
+        "cached": True,
+    }
     return needed, next(word for word, holds in rules.items() if holds)

@@ -1,7 +1,9 @@
 # expect: what-is-left, half
 def explain(size, before, after):
     def grew(meter):
-        return sum(now[meter] - was[meter] for was, now in zip(before["processes"], after["processes"]))
+        return sum(
+            now[meter] - was[meter] for was, now in zip(before["processes"], after["processes"])
+        )
 
     own = grew("RssAnon")
     gone = sum(now["VmHWM"] - now["RssAnon"] - now["RssFile"] for now in after["processes"])

@@ -8,9 +8,13 @@ def find(session, mapping):
     for name, value in session.items():
         seen, layer = {id(session): session}, [value]
         while layer and not any(one is mapping for one in layer):
-            layer = [one for one in layer if id(one) not in seen and not isinstance(one, ModuleType)]
+            layer = [
+                one for one in layer if id(one) not in seen and not isinstance(one, ModuleType)
+            ]
             seen |= {id(one): one for one in layer}
-            layer = gc.get_referents(*layer) + [one.base for one in layer if isinstance(one, ndarray)]
+            layer = gc.get_referents(*layer) + [
+                one.base for one in layer if isinstance(one, ndarray)
+            ]
         if layer:
             names.append(name)
     return tuple(names)

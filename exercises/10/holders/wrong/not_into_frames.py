@@ -11,7 +11,9 @@ def find(session, mapping):
             one = todo.pop()
             if one is mapping:
                 return True
-            if id(one) in seen or isinstance(one, types.ModuleType | types.FrameType | types.GeneratorType):
+            if id(one) in seen or isinstance(
+                one, types.ModuleType | types.FrameType | types.GeneratorType
+            ):
                 continue
             seen.add(id(one))
             todo += gc.get_referents(one)

@@ -6,7 +6,11 @@ def resume(path, connect):
 
     with path.open("rb") as file:
         digest = b64encode(file_digest(file, "sha256").digest()).decode()
-    headers, size, url = {"Repr-Digest": f"sha-256=:{digest}:"}, path.stat().st_size, f"/models/{path.name}"
+    headers, size, url = (
+        {"Repr-Digest": f"sha-256=:{digest}:"},
+        path.stat().st_size,
+        f"/models/{path.name}",
+    )
 
     def went_through(line):
         done = {"Upload-Complete": "?0"}
@@ -21,7 +25,10 @@ def resume(path, connect):
                 file.seek(first)
                 part = file.read(2**20)
                 line.request(
-                    "PUT", url, part, headers | {"Content-Range": f"bytes {first}-{first + len(part) - 1}/{size}"}
+                    "PUT",
+                    url,
+                    part,
+                    headers | {"Content-Range": f"bytes {first}-{first + len(part) - 1}/{size}"},
                 )
 
     for _ in range(100):

@@ -18,7 +18,10 @@ def resume(path, connect):
             try:
                 file.seek(first)
                 line.putrequest("PUT", f"/models/{path.name}")
-                more = {"Content-Range": f"bytes {first}-{size - 1}/{size}", "Content-Length": str(size - first)}
+                more = {
+                    "Content-Range": f"bytes {first}-{size - 1}/{size}",
+                    "Content-Length": str(size - first),
+                }
                 for name, value in (headers | more).items():
                     line.putheader(name, value)
                 line.endheaders()

@@ -13,7 +13,10 @@ def resume(path, connect):
             answer = line.getresponse()
             answer.read()
             first = int(answer.headers["Upload-Offset"])
-            more = {"Content-Range": f"bytes {first}-{size - 1}/{size}", "Content-Length": str(size - first)}
+            more = {
+                "Content-Range": f"bytes {first}-{size - 1}/{size}",
+                "Content-Length": str(size - first),
+            }
             with open(path, "rb") as file:
                 file.seek(first)
                 line.request("PUT", f"/models/{path.name}", file, headers | more)

@@ -16,7 +16,10 @@ def resume(path, connect):
                 return
             first = int(answer.headers["Upload-Offset"])
             rest = size - first
-            more = {"Content-Range": f"bytes {first}-{size - 1}/{rest}", "Content-Length": str(rest)}
+            more = {
+                "Content-Range": f"bytes {first}-{size - 1}/{rest}",
+                "Content-Length": str(rest),
+            }
             with open(path, "rb") as file:
                 file.seek(first)
                 line.request("PUT", f"/models/{path.name}", file, headers | more)
