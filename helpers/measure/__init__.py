@@ -2,6 +2,7 @@
 Comparison`.
 """
 
+from . import describers
 from .abilities import abilities
 from .advice import advise
 from .cache import drop_from_cache, page_cache

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 from ...units import in_words
+from ..whereabouts import describes
 
 
-def Dataset(x) -> list[tuple]:
+@describes("h5py.Dataset")
+def dataset(x) -> list[tuple]:
     if not x:
-        return Group(x)
+        return group(x)
     begin, cache = x.id.get_offset(), x.id.get_access_plist().get_chunk_cache()[1]
     where = (
         f"from byte {begin:,} on, as they are: np.memmap lends them"
@@ -32,7 +34,8 @@ def Dataset(x) -> list[tuple]:
     ]
 
 
-def Group(x) -> list[tuple]:
+@describes("h5py.Group")
+def group(x) -> list[tuple]:
     return [
         (
             "handle",

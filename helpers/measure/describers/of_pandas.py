@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ...owners import own_dict
 from ...units import in_words
+from ..whereabouts import describes
 
 SEEN = "copy-on-write: another frame, series or index sees it too"
 INSIDE = {
@@ -20,7 +21,8 @@ INSIDE = {
 }
 
 
-def DataFrame(x) -> Iterator[tuple]:
+@describes("pandas.DataFrame")
+def data_frame(x) -> Iterator[tuple]:
     for block in x._mgr.blocks:
         first, more = block.mgr_locs.as_array[:4], len(block.mgr_locs) - 4
         names = ", ".join(map(str, x.columns[first])) + f" and {more:,} more" * (more > 0)
@@ -31,29 +33,34 @@ def DataFrame(x) -> Iterator[tuple]:
     yield "index", x.index
 
 
-def Series(x) -> list[tuple]:
+@describes("pandas.Series")
+def series(x) -> list[tuple]:
     (block,) = x._mgr.blocks
     return [("values", block.values, block.refs.has_reference() and SEEN), ("index", x.index)]
 
 
-def Index(x) -> Iterator[tuple]:
+@describes("pandas.Index")
+def index(x) -> Iterator[tuple]:
     yield "", x._data, x._references and x._references.has_reference() and SEEN
     table = x._cache.get("_engine")
     if table is not None and (size := table.sizeof(deep=True)):
         yield "lookup table", f"{in_words(size, 'bytes')}, made by the first lookup of a label"
 
 
-def RangeIndex(x) -> list[tuple]:
+@describes("pandas.RangeIndex")
+def range_index(x) -> list[tuple]:
     return [("", x._cache.get("_data", f"start, stop and step, no array: {x!r}"))]
 
 
-def MultiIndex(x) -> Iterator[tuple]:
+@describes("pandas.MultiIndex")
+def multi_index(x) -> Iterator[tuple]:
     for place, (name, codes, level) in enumerate(zip(x.names, x.codes, x._levels, strict=True)):
         name = place if name is None else name
         yield from [(f"{name}, codes", codes), (f"{name}, labels", level)]
 
 
-def ExtensionArray(x) -> list[tuple]:
+@describes("pandas.ExtensionArray")
+def extension_array(x) -> list[tuple]:
     """An array of pandas' own: with a mask, of Arrow, of dates or categories, of intervals,
     sparse.
     """

@@ -4,8 +4,11 @@ gets a copy.
 
 import sys
 
+from ..whereabouts import describes
 
-def Image(x) -> list[tuple]:
+
+@describes("PIL.Image")
+def image(x) -> list[tuple]:
     size, arrow = f"{x.mode}, {x.width:,} x {x.height:,} pixels", sys.modules.get("pyarrow")
     if x._im is None:
         return [("pixels", f"{size}, not in memory: x.load() decodes them")]

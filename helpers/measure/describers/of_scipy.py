@@ -4,8 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..whereabouts import describes
 
-def _spbase(x) -> Iterator[tuple]:  # sparse arrays and matrices
+
+@describes("scipy._spbase")
+def spbase(x) -> Iterator[tuple]:  # sparse arrays and matrices
     for name, kept in vars(x).items():
         yield from (
             (name, part)
