@@ -13,10 +13,10 @@ import random
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from pathlib import Path
 from subprocess import DEVNULL
@@ -33,11 +33,10 @@ from .cache import PageCache, drop_from_cache, page_cache
 from .explorer_child import PAGE
 from .machine import Machine, here
 from .pages import PageMap, page_map
-from .plain import reading
+from .plain import Measured
 from .process import Process, pickled
 from .tables import Tabled
 
-FORMAT, VERSION = "zero-copy film of pages", 1
 OWN = Path("the explorer's own file")
 cloudpickle.register_pickle_by_value(
     explorer_child
@@ -60,38 +59,21 @@ class Step:
     minor: int | None = None
     major: int | None = None
     device_read_bytes: int | None = None
-    value: Any = None
+    value: tuple[int, ...] | int | None = None
 
     def __repr__(self) -> str:
         child = "" if self.child is None else f"; the child's: {self.child!r}"
         return f"<{self.action}: mine {self.mine!r}; cache {self.cache!r}{child}>"
 
-    def to_json(self) -> dict:
-        child = None if self.child is None else self.child.to_json()
-        return vars(self) | {
-            "mine": self.mine.to_json(),
-            "cache": self.cache.to_json(),
-            "child": child,
-        }
 
-    @classmethod
-    def from_json(cls, plain: Mapping) -> "Step":
-        child = None if plain["child"] is None else PageMap.from_json(plain["child"])
-        value = tuple(plain["value"]) if isinstance(plain["value"], list) else plain["value"]
-        tables = {
-            "mine": PageMap.from_json(plain["mine"]),
-            "cache": PageCache.from_json(plain["cache"]),
-        }
-        return cls(**{**plain, **tables, "child": child, "value": value})
-
-
-class Film(Tabled, Sequence[Step]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Film(Measured, Tabled, Sequence[Step]):
     """Steps in order; a slice is a Film. `machine`: where they were made."""
 
+    form = "zero-copy film of pages"
     title = "Pages after each action, and what the action cost"
-
-    def __init__(self, steps: Iterable[Step], machine: Machine | None = None):
-        self.steps, self.machine = tuple(steps), machine
+    steps: tuple[Step, ...]
+    machine: Machine | None = None
 
     def __getitem__(self, at: int | slice) -> "Step | Film":
         return Film(self.steps[at], self.machine) if isinstance(at, slice) else self.steps[at]
@@ -131,21 +113,6 @@ class Film(Tabled, Sequence[Step]):
                 (step.action, *tables, cached, *costs, in_words(step.device_read_bytes, "bytes"))
             )
         return header, rows
-
-    def to_json(self) -> dict:
-        machine = self.machine and asdict(self.machine)
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "machine": machine,
-            "steps": [step.to_json() for step in self],
-        }
-
-    @classmethod
-    def from_json(cls, plain: Mapping) -> "Film":
-        with reading(plain, FORMAT, VERSION):
-            machine = plain["machine"] and Machine(**plain["machine"])
-            return cls((Step.from_json(step) for step in plain["steps"]), machine)
 
 
 def _summary(pages: PageMap | None) -> str:
@@ -313,7 +280,7 @@ class Explorer(AbstractContextManager):
     @property
     def film(self) -> Film:
         """Every step so far; the first is "map"."""
-        return Film(self._steps, self._machine)
+        return Film(tuple(self._steps), self._machine)
 
     def __repr__(self) -> str:
         kind = "shared" if self.shared else "private"

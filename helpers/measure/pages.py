@@ -6,7 +6,6 @@ It needs no root: the kernel hides where in the machine a page lies, but still t
 
 import mmap
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -14,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from . import maps
-from .plain import from_run_lengths, reading, run_lengths
+from .plain import Measured
 
-FORMAT, VERSION = "zero-copy page map", 1
 PRESENT, SWAPPED, OF_FILE, EXCLUSIVE = (
     0x80,
     0x40,
@@ -61,7 +59,7 @@ STATE_OF[BITS & (PRESENT | OF_FILE) == PRESENT | OF_FILE] = PageState.FILE
 
 
 @dataclass(frozen=True, eq=False)
-class PageMap:
+class PageMap(Measured):
     """The pages of a buffer, first to last, at one moment.
 
     states     (pages,) uint8, each a PageState; None where pages can't be read, and `why` says why
@@ -71,6 +69,8 @@ class PageMap:
       JSON
     """
 
+    form, apart = "zero-copy page map", ("region",)
+    runs = (("states", "runs", PageState),)
     states: np.ndarray | None
     address: int = 0
     page_size: int = 4096
@@ -111,17 +111,6 @@ class PageMap:
         absent_last = sorted(self.counts.items(), key=lambda item: item[0] == PageState.ABSENT)
         counts = ", ".join(f"{count:,} {state.words}" for state, count in absent_last)
         return f"<{len(self):,} page{'s' * (len(self) != 1)}: {counts}>"
-
-    def to_json(self) -> dict:
-        """Plain data: equal neighbours are kept as a run, [state, pages]."""
-        plain = {name: getattr(self, name) for name in ("address", "page_size", "why")}
-        return {"format": FORMAT, "version": VERSION, "runs": run_lengths(self.states), **plain}
-
-    @classmethod
-    def from_json(cls, plain: Mapping) -> "PageMap":
-        with reading(plain, FORMAT, VERSION):
-            states = from_run_lengths(plain["runs"], PageState, np.uint8)
-            return cls(states, plain["address"], plain["page_size"], plain["why"])
 
 
 def page_map(

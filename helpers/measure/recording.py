@@ -5,17 +5,15 @@ JSON.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..units import MiB, in_words
 from .machine import Machine
-from .plain import json_or_repr, reading
+from .plain import Measured
 from .tables import Tabled, html_table
-
-FORMAT, VERSION = "zero-copy recording", 1
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ METERS: dict[str, Meter] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Recording:
+class Recording(Measured):
     """A run of a function in a fresh process. Memory is growth over the process's state just before
     the call. None: not measured.
 
@@ -145,6 +143,7 @@ class Recording:
     unseen     None, or text: why there may have been memory that the sampler didn't see
     """
 
+    form = "zero-copy recording"
     name: str
     times: np.ndarray
     resident: np.ndarray
@@ -244,30 +243,6 @@ class Recording:
         return html_table(
             f"{self.name}: {self.ending}. Growth during the call.", ("meter", "measured"), rows
         )
-
-    def to_json(self) -> dict:
-        """Plain data. A value that JSON can't hold becomes its repr."""
-        plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(self).items()}
-        plain |= {k: asdict(plain[k]) for k in ("faults", "switches", "io", "machine")}
-        return {"format": FORMAT, "version": VERSION, **plain, "value": json_or_repr(self.value)}
-
-    @classmethod
-    def from_json(cls, plain: Mapping) -> "Recording":
-        with reading(plain, FORMAT, VERSION):
-            fields = {k: v for k, v in plain.items() if k not in ("format", "version")}
-            for name in ("times", "resident", "anonymous", "file", "shared"):
-                kind = np.float64 if name == "times" else np.int64
-                fields[name] = None if fields[name] is None else np.array(fields[name], kind)
-            for name, kind in (
-                ("faults", Faults),
-                ("switches", Switches),
-                ("io", IO),
-                ("machine", Machine),
-            ):
-                fields[name] = kind(**fields[name])
-            fields["imports"] = tuple(fields.get("imports", ()))
-            fields["marks"] = tuple(Mark(*mark) for mark in fields.get("marks", ()))
-            return cls(**fields)
 
 
 class Comparison(Tabled, dict[str, Recording]):
