@@ -34,7 +34,7 @@ from .explorer_child import PAGE
 from .machine import Machine, here
 from .pages import PageMap, page_map
 from .plain import Measured
-from .process import Process, pickled
+from .process import pickled, spawn
 from .tables import Tabled
 
 OWN = Path("the explorer's own file")
@@ -182,8 +182,8 @@ class Explorer(AbstractContextManager):
         self._at_end.enter_context(self._pipe)
         with childs_end:
             descriptors = childs_end.fileno(), file
-            self._process = Process("the explorer")
-            self._process.start(DEVNULL, self._at_end, descriptors=descriptors)
+            spawned = spawn("the explorer", DEVNULL, descriptors=descriptors)
+            self._process = self._at_end.enter_context(spawned)
         self._process.send(
             pickled(explorer_child.explore, (*descriptors, self.size), "the explorer")
         )
@@ -373,7 +373,7 @@ class Explorer(AbstractContextManager):
             self._pipe.send(order)
             answer = self._pipe.recv()
         except (OSError, EOFError) as error:
-            self._process.report(time.monotonic() + 1)
+            self._process.report(time.perf_counter() + 1)
             self._process.leave()
             ended = self._process.ended
             raise RuntimeError(

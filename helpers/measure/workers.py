@@ -6,17 +6,15 @@ interpreter makes the data and is then forked. child.py is what runs there.
 """
 
 import operator
-import os
-import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, BinaryIO
 
 from ..units import MiB
 from . import maps
-from .process import START_LIMIT_S, Mail, Process, named, pickled, reply_channel, show
+from .process import START_LIMIT_S, Child, fork_of, named, pickled, shown, spawn
 from .recording import ending
 from .run import Options
 from .sharing import COLUMNS, Shares, Sharing, sharing
@@ -69,100 +67,94 @@ def at_work(
         raise ValueError(f"workers needs at least 1 worker, not count={count!r}")
     if reason := maps.why_not():
         return Sharing((), "growth", reason)
-    with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
-        at_end.callback(show, printed)
-        team = [Process(f"worker {i + 1}", LARGEST_VALUE, stop=options.stop) for i in range(count)]
-        if make:
-            return Sharing(
-                tuple(_forked(use, make, args, team, options, printed, at_end)), "growth"
-            )
-        name = named(use)
-        payload = pickled(use, args, name)
-        for worker in team:
-            worker.start(printed, at_end, options.command)
-        for worker in team:
-            worker.send(payload, modules=tuple(options.modules))
-        for worker in team:
-            worker.greet(name)
-        before = [
-            _read(worker) for worker in team
-        ]  # only when all have started: they share the interpreter's file
-        _let_all(team, options.timeout)
-        after = [_read(worker) for worker in team]
-        end = time.monotonic() + options.timeout
-        for worker in team:
-            worker.report(end)
-        for worker in team:
-            worker.leave()
-        return Sharing(tuple(map(_row, team, after, before)), "growth")
+    with shown() as printed, ExitStack() as at_end:
+        rows = (_forked if make else _fresh)(use, make, args, count, options, printed, at_end)
+        return Sharing(tuple(rows), "growth")
+
+
+def _fresh(
+    use: Callable,
+    make: None,
+    args: tuple,
+    count: int,
+    how: Options,
+    printed: BinaryIO,
+    at_end: ExitStack,
+) -> Iterator[Shares]:
+    payload = pickled(use, args, named(use))
+    names = [f"worker {number + 1}" for number in range(count)]
+    started = [spawn(name, printed, LARGEST_VALUE, how.command, asked=how.stop) for name in names]
+    team = [at_end.enter_context(worker) for worker in started]
+    for worker in team:
+        worker.send(payload, modules=tuple(how.modules))
+    for worker in team:
+        worker.greet(named(use))
+    # Only when all have started: they share the interpreter's file.
+    before = [_read(worker) for worker in team]
+    _let_all(team, how.timeout)
+    after = [_read(worker) for worker in team]
+    end = time.perf_counter() + how.timeout
+    for worker in team:
+        worker.report(end)
+    for worker in team:
+        worker.leave()
+    return map(_row, team, after, before)
 
 
 def _forked(
     use: Callable,
     make: Callable,
     args: tuple,
-    team: list[Process],
+    count: int,
     how: Options,
     printed: BinaryIO,
     at_end: ExitStack,
-) -> list[Shares]:
+) -> Iterator[Shares]:
     try:
         payload = pickled(make, args, named(make), use)
     except TypeError:
         pickled(use, (), named(use))  # if `use` can't travel, the error names it
         raise
-    parent = Process("parent", LARGEST_VALUE, stop=how.stop)
-    with (
-        ExitStack() as started
-    ):  # whatever happens, nothing waits for the forks' ends of the pipes after this
-        pipes = [_connect(worker, printed, at_end, started) for worker in team]
-        parent.start(
-            printed, at_end, how.command, descriptors=[fd for pair in pipes for fd in pair]
+    with ExitStack() as theirs:  # after this, nothing waits for the forks' ends of the pipes
+        forks, ends = [], []
+        for number in range(count):
+            fork, its_ends = fork_of(
+                f"worker {number + 1}", printed, LARGEST_VALUE, at_end, theirs, asked=how.stop
+            )
+            forks.append(fork)
+            ends.append(its_ends)
+        inherited = [end for pair in ends for end in pair]
+        parent = at_end.enter_context(
+            spawn("parent", printed, LARGEST_VALUE, how.command, inherited, asked=how.stop)
         )
-    parent.send(payload, forks=pipes, modules=tuple(how.modules))
+    parent.send(payload, forks=ends, modules=tuple(how.modules))
     parent.greet(f"{named(make)} or {named(use)}")
     before = _read(parent)
     _let_all([parent], how.timeout)
-    end = time.monotonic() + (START_LIMIT_S if not parent.stopped and parent.alive() else 0)
-    team = [
-        m
-        for m in team
-        if m.mail.greeting.wait(max(0, end - time.monotonic())) and m.mail.pid is not None
-    ]
+    end = time.perf_counter() + (START_LIMIT_S if not parent.stopped and parent.alive() else 0)
+    team = []
+    for fork in forks:
+        if fork.mail.greeting.wait(max(0, end - time.perf_counter())) and fork.mail.pid:
+            team.append(fork)
     _let_all(team, how.timeout)
-    after = {process: _read(process) for process in (parent, *team)}
-    end = time.monotonic() + how.timeout
+    after = {child: _read(child) for child in (parent, *team)}
+    end = time.perf_counter() + how.timeout
     for worker in team:
         worker.report(end)
         worker.allow(b"end")
-    parent.report(time.monotonic() + START_LIMIT_S)  # it knows how the workers ended, once all have
-    for worker, code in zip(team, parent.mail.message.get("codes", ()), strict=False):
-        worker.code = code
+    parent.report(time.perf_counter() + START_LIMIT_S, team)
     parent.leave()
     alive = sum(shares is not None for shares in after.values())
-    return [
-        _row(process, shares, _base(before, process is parent, alive))
-        for process, shares in after.items()
-    ]
+    return (
+        _row(child, shares, _base(before, child is parent, alive))
+        for child, shares in after.items()
+    )
 
 
-def _connect(
-    worker: Process, printed: BinaryIO, at_end: ExitStack, started: ExitStack
-) -> tuple[int, int]:
-    its_inbox, inbox = os.pipe()
-    started.callback(os.close, its_inbox)
-    inbox = at_end.enter_context(os.fdopen(inbox, "wb"))
-    replies, its_outbox = reply_channel(at_end, started)
-    worker.printed = printed
-    worker.inbox, worker.mail = inbox, Mail(replies, LARGEST_VALUE)
-    at_end.callback(worker.hang_up)
-    return its_inbox, its_outbox
-
-
-def _read(process: Process) -> Shares | None:
+def _read(child: Child) -> Shares | None:
     """None if it has ended."""
     try:
-        return sharing({process.name: process.mail.pid}).rows[0]
+        return sharing({child.name: child.mail.pid}).rows[0]
     except OSError:
         return None
 
@@ -192,16 +184,15 @@ def _base(before: Shares, parent: bool, family: int) -> Shares:
     )
 
 
-def _row(process: Process, after: Shares | None, base: Shares) -> Shares:
+def _row(child: Child, after: Shares | None, base: Shares) -> Shares:
     growth = {c: None if after is None else getattr(after, c) - getattr(base, c) for c in COLUMNS}
-    ended = ending(process.ended, process.error)
-    return Shares(process.name, process.mail.pid, **growth, value=process.value[0], ended=ended)
+    ended = ending(child.ended, child.error)
+    return Shares(child.name, child.mail.pid, **growth, value=child.value[0], ended=ended)
 
 
-def _let_all(team: Sequence[Process], timeout: float) -> None:
-    for process in team:
-        process.allow(b"call")
-    end = time.monotonic() + timeout
-    for process in team:
-        if not process.wait(process.mail.done, end) and process.alive():
-            process.stopped = process.stopped or "timed out"
+def _let_all(team: Sequence[Child], timeout: float) -> None:
+    for child in team:
+        child.allow(b"call")
+    end = time.perf_counter() + timeout
+    for child in team:
+        child.wait(child.mail.done, end)
