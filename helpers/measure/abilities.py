@@ -16,7 +16,7 @@ from .advice import page_out
 from .cache import page_cache
 from .run import measure
 from .sharing import sharing
-from .tables import Tabled
+from .tables import Rows, Tabled
 
 # What readers call it, the meter of a Recording that shows whether it works, and where the figure
 # comes from.
@@ -47,7 +47,7 @@ class Abilities(Tabled):
     rows: tuple[Ability, ...]
     title = "What this machine can measure"
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self) -> Rows:
         return ("meter", "here?", "how, or why not"), [
             (r.meter, "yes" if r.here else "no", r.why) for r in self.rows
         ]

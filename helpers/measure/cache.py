@@ -18,6 +18,7 @@ from ..units import in_words
 from ..whole import regular_file
 from . import maps
 from .plain import Measured
+from .tables import Count
 
 CACHESTAT = 451  # on every architecture, Linux 6.5 and later
 MOST_ASKED = 4096  # pages of which each is asked whether it's dirty: a few milliseconds
@@ -46,15 +47,15 @@ class PageCache(Measured):
     size: int
     cached: np.ndarray | None
     why: str = ""
-    dirty: int | None = None
-    writeback: int | None = None
+    dirty: Count = None
+    writeback: Count = None
     dirty_pages: np.ndarray | None = None
 
     def __len__(self) -> int:
         return -(-self.size // mmap.PAGESIZE) if self.cached is None else len(self.cached)
 
     @property
-    def count(self) -> int | None:
+    def count(self) -> Count:
         """Pages in memory; None if not measured."""
         return None if self.cached is None else int(self.cached.sum())
 

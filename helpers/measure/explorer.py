@@ -35,7 +35,7 @@ from .machine import Machine, here
 from .pages import PageMap, page_map
 from .plain import Measured
 from .process import pickled, spawn
-from .tables import Tabled
+from .tables import Count, Rows, Tabled
 
 OWN = Path("the explorer's own file")
 cloudpickle.register_pickle_by_value(
@@ -56,9 +56,9 @@ class Step:
     mine: PageMap
     cache: PageCache
     child: PageMap | None = None
-    minor: int | None = None
-    major: int | None = None
-    device_read_bytes: int | None = None
+    minor: Count = None
+    major: Count = None
+    device_read_bytes: Count = None
     value: tuple[int, ...] | int | None = None
 
     def __repr__(self) -> str:
@@ -86,7 +86,7 @@ class Film(Measured, Tabled, Sequence[Step]):
         """("page states",) where this machine doesn't show them."""
         return ("page states",) if any(step.mine.states is None for step in self) else ()
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self) -> Rows:
         forked = any(step.child is not None for step in self)
         header = (
             "action",

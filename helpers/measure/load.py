@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .machine import Machine, here
 from .plain import Measured
-from .tables import Tabled
+from .tables import Rows, Tabled
 
 AFTER = 0.4  # seconds that something done to the server may take
 
@@ -131,7 +131,7 @@ class Load(Measured, Tabled):
             () if any(look.anonymous is not None for look in self.looks) else ("anonymous", "file")
         )
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self) -> Rows:
         slowest = max((tick.slowest for tick in self.ticks if tick.slowest), default=0)
         figures = (
             f"{self.answers:,}",

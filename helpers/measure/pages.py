@@ -14,6 +14,7 @@ import numpy as np
 
 from . import maps
 from .plain import Measured
+from .tables import Count
 
 PRESENT, SWAPPED, OF_FILE, EXCLUSIVE = (
     0x80,
@@ -85,7 +86,7 @@ class PageMap(Measured):
         """The indices of the pages in any of these states, (n,) int; None if not measured."""
         return None if self.states is None else np.flatnonzero(np.isin(self.states, states))
 
-    def count(self, *states: PageState) -> int | None:
+    def count(self, *states: PageState) -> Count:
         """How many pages are in any of these states; None if not measured."""
         return (
             None
@@ -101,7 +102,7 @@ class PageMap(Measured):
         return {PageState(state): int(n) for state, n in enumerate(np.bincount(self.states)) if n}
 
     @property
-    def present(self) -> int | None:
+    def present(self) -> Count:
         """Pages in memory; None if not measured."""
         return self.count(PageState.FILE, PageState.SHARED, PageState.ANONYMOUS, PageState.FORKED)
 
@@ -116,9 +117,9 @@ class PageMap(Measured):
 def page_map(
     buffer: Any = None,
     *,
-    pid: int | None = None,
-    address: int | None = None,
-    size: int | None = None,
+    pid: Count = None,
+    address: Count = None,
+    size: Count = None,
 ) -> PageMap:
     """The state of each page under `buffer`, which is an array, memoryview, mmap, or anything else
     with a buffer.

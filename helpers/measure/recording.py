@@ -4,8 +4,9 @@
 JSON.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from ..units import MiB, in_words
 from .machine import Machine
 from .plain import Measured
-from .tables import Tabled, html_table
+from .tables import Count, Rows, Tabled, html_table
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,10 @@ class Peak:
     kernel keeps its peak.
     """
 
-    anonymous: int | None = None
-    file: int | None = None
-    shared: int | None = None
-    resident: int | None = (
+    anonymous: Count = None
+    file: Count = None
+    shared: Count = None
+    resident: Count = (
         None  # all three together, at one moment; the kernel's high-water mark where it keeps that
     )
 
@@ -39,8 +40,8 @@ class Faults:
     the device.
     """
 
-    minor: int | None = None
-    major: int | None = None
+    minor: Count = None
+    major: Count = None
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ class Switches:
     over).
     """
 
-    voluntary: int | None = None
-    involuntary: int | None = None
+    voluntary: Count = None
+    involuntary: Count = None
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,12 @@ class IO:
     appear in none of the calls.
     """
 
-    read_calls: int | None = None
-    write_calls: int | None = None
-    read_bytes: int | None = None
-    write_bytes: int | None = None
-    device_read_bytes: int | None = None
-    device_write_bytes: int | None = None
+    read_calls: Count = None
+    write_calls: Count = None
+    read_bytes: Count = None
+    write_bytes: Count = None
+    device_read_bytes: Count = None
+    device_write_bytes: Count = None
 
 
 class Mark(NamedTuple):
@@ -75,9 +76,9 @@ class Mark(NamedTuple):
 
     name: str
     time: float
-    anonymous: int | None = None
-    file: int | None = None
-    shared: int | None = None
+    anonymous: Count = None
+    file: Count = None
+    shared: Count = None
 
     @property
     def resident(self) -> int:
@@ -87,25 +88,28 @@ class Mark(NamedTuple):
 class Meter(NamedTuple):
     title: str
     unit: str  # "bytes", "count" or "seconds"
-    read: Callable[["Recording"], float | None]
+    path: str  # of a Recording's attribute
+
+    def read(self, run: "Recording") -> float | None:
+        return attrgetter(self.path)(run)
 
 
 METERS: dict[str, Meter] = {
-    "anonymous": Meter("anonymous, peak", "bytes", lambda r: r.peak.anonymous),
-    "file": Meter("file-backed, peak", "bytes", lambda r: r.peak.file),
-    "shared": Meter("shared, peak", "bytes", lambda r: r.peak.shared),
-    "virtual": Meter("address space, peak", "bytes", lambda r: r.virtual_peak),
-    "resident": Meter("resident, peak", "bytes", lambda r: r.peak.resident),
-    "heap": Meter("heap, peak, in a run of its own", "bytes", lambda r: r.heap_peak),
-    "minor faults": Meter("minor faults", "count", lambda r: r.faults.minor),
-    "major faults": Meter("major faults", "count", lambda r: r.faults.major),
-    "switches": Meter("waits", "count", lambda r: r.switches.voluntary),
-    "read calls": Meter("read calls", "count", lambda r: r.io.read_calls),
-    "write calls": Meter("write calls", "count", lambda r: r.io.write_calls),
-    "device reads": Meter("read from device", "bytes", lambda r: r.io.device_read_bytes),
-    "wall": Meter("time", "seconds", lambda r: r.wall),
-    "user": Meter("user time", "seconds", lambda r: r.user),
-    "system": Meter("system time", "seconds", lambda r: r.system),
+    "anonymous": Meter("anonymous, peak", "bytes", "peak.anonymous"),
+    "file": Meter("file-backed, peak", "bytes", "peak.file"),
+    "shared": Meter("shared, peak", "bytes", "peak.shared"),
+    "virtual": Meter("address space, peak", "bytes", "virtual_peak"),
+    "resident": Meter("resident, peak", "bytes", "peak.resident"),
+    "heap": Meter("heap, peak, in a run of its own", "bytes", "heap_peak"),
+    "minor faults": Meter("minor faults", "count", "faults.minor"),
+    "major faults": Meter("major faults", "count", "faults.major"),
+    "switches": Meter("waits", "count", "switches.voluntary"),
+    "read calls": Meter("read calls", "count", "io.read_calls"),
+    "write calls": Meter("write calls", "count", "io.write_calls"),
+    "device reads": Meter("read from device", "bytes", "io.device_read_bytes"),
+    "wall": Meter("time", "seconds", "wall"),
+    "user": Meter("user time", "seconds", "user"),
+    "system": Meter("system time", "seconds", "system"),
 }
 
 
@@ -151,10 +155,10 @@ class Recording(Measured):
     anonymous: np.ndarray | None = None
     file: np.ndarray | None = None
     shared: np.ndarray | None = None
-    high_water: int | None = None
-    virtual_peak: int | None = None
-    heap_peak: int | None = None
-    heap_left: int | None = None
+    high_water: Count = None
+    virtual_peak: Count = None
+    heap_peak: Count = None
+    heap_left: Count = None
     faults: Faults = field(default_factory=Faults)
     switches: Switches = field(default_factory=Switches)
     io: IO = field(default_factory=IO)
@@ -164,7 +168,7 @@ class Recording(Measured):
     value: Any = None
     ended: str = "returned"
     error: str | None = None
-    imported: int | None = None
+    imported: Count = None
     imports: tuple[str, ...] = ()
     marks: tuple[Mark, ...] = ()
     marked: int = 0
@@ -274,7 +278,7 @@ class Comparison(Tabled, dict[str, Recording]):
     def machine(self) -> Machine:
         return next(iter(self.values())).machine
 
-    def table(self, *meters: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self, *meters: str) -> Rows:
         """Header and rows, as text: a row per method, a column per meter (without names: every
         meter measured).
         """

@@ -12,7 +12,7 @@ from typing import Any
 from ..units import in_words
 from . import maps
 from .plain import Measured, fields
-from .tables import NONE, Tabled
+from .tables import NONE, Count, Rows, Tabled
 
 COLUMNS = {
     "rss": "resident (RSS)",
@@ -40,13 +40,13 @@ class Shares:
     """
 
     name: str
-    pid: int | None
-    rss: int | None
-    pss: int | None
-    uss: int | None
-    anonymous: int | None
-    file: int | None
-    private_dirty: int | None
+    pid: Count
+    rss: Count
+    pss: Count
+    uss: Count
+    anonymous: Count
+    file: Count
+    private_dirty: Count
     value: Any = None
     ended: str = ""
 
@@ -82,7 +82,7 @@ class Sharing(Measured, Tabled):
             self.what == "growth"
         )
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self) -> Rows:
         if self.why:
             return ("process", "measured"), [(NONE, f"not here: {self.why}")]
         named = []

@@ -15,7 +15,7 @@ from ..owners import link_of, mapping_under, way_to_owner
 from ..units import NOT_MEASURED, in_words
 from . import maps
 from .pages import PageMap, extent, page_map
-from .tables import NONE, Tabled
+from .tables import NONE, Count, Rows, Tabled
 
 MOST = 100  # parts that are looked at: a table can have thousands of columns
 MOST_COUNTED = 1_000_000  # references
@@ -52,22 +52,22 @@ class Whereabouts(Tabled):
     address: int
     size: int
     path: Path | None
-    offset: int | None
+    offset: Count
     owners: tuple[tuple[str, str], ...]
     writable: bool
     reason: str | None
     states: PageMap
-    nbytes: int | None = None
+    nbytes: Count = None
     layout: str = ""
     note: str = ""
 
     @property
-    def pages(self) -> int | None:
+    def pages(self) -> Count:
         """How many pages hold the bytes; None if not measured."""
         return None if self.states.states is None else len(self.states)
 
     @property
-    def present(self) -> int | None:
+    def present(self) -> Count:
         """How many of these pages were in memory; None if not measured."""
         return self.states.present
 
@@ -103,7 +103,7 @@ class Whereabouts(Tabled):
     def title(self) -> str:
         return f"Where the bytes of this {self.owners[0][0]} lie"
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self) -> Rows:
         states, yes = self.states, "yes" if self.writable else "no"
         rows = [
             ("memory", self.place),
@@ -137,7 +137,7 @@ class Parts(Tabled, dict):
         super().__init__(parts)
         self.title = f"Where the parts of this {kind} lie"
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self) -> Rows:
         if all(isinstance(part, str) for part in self.values()):
             return ("part", "what it is"), [*self.items()]
         rows = [
