@@ -41,7 +41,7 @@ ATTEMPTS = [
     for name in ("an_empty_body_is_no", "anything_else_is_an")
 ]
 ROOMS = ("make", "measure", "ideas", "show", "teach", "publish", "serve", "classroom")
-LOCKS = ("requirements.lock", "requirements-dev.lock")
+LOCKS = ("environment/requirements.lock", "environment/dev.lock")
 UV = Path(sysconfig.get_path("scripts"), "uv")
 
 

@@ -35,7 +35,8 @@ README, TABLE, MAKEFILE = "helpers/classroom/template/student.md", "README.md", 
 WORKSHOP = "# --- the workshop"  # from this line on, the Makefile isn't for students
 # An exercise's answers are in folders of their own.
 IN_IT = re.compile(
-    r"""LICENSE | environment\.yml | find-python\.sh | pyproject\.toml | requirements\.lock
+    r"""LICENSE | environment\.yml | pyproject\.toml
+    | environment/(find-python\.sh | requirements\.lock)
     | helpers/(?!classroom/|publish/).+
     | notebooks/[^.].+
     | cases/.+
