@@ -277,7 +277,7 @@ def test_a_new_edition_gets_a_new_environment_only_if_the_lock_is_new(
     (here / stamp).parent.mkdir()
     (here / stamp).touch()
     assert "venv --clear" not in make(here, "-n", "lab").stdout
-    lock = here / "requirements.lock"
+    lock = here / "environment/requirements.lock"
     lock.write_text(lock.read_text().replace("numpy==2", "numpy==2.0", 1))
     os.utime(lock, (0, 0))
     assert "venv --clear" in make(here, "-n", "lab").stdout
