@@ -19,11 +19,10 @@ import sys
 __builtins__ = vars(
     builtins
 ).copy()  # a measured function may change the builtins, and its result is packed after that
-DEPTH, NODES, DIMENSIONS = (
-    100,
-    2**20,
-    32,
-)  # containers in containers; values in all; dimensions of an array
+# containers in containers; values in all; dimensions of an array
+DEPTH = 100
+NODES = 2**20
+DIMENSIONS = 32
 PIECE = 2**16  # bytes
 SAME_HASH = 100  # keys of a dict
 LONGEST_DTYPE = 10_000  # characters
@@ -87,7 +86,8 @@ def pack(value, box: Box, depth: int = DEPTH) -> None:
     box.nodes += 1
     if box.nodes > NODES:
         raise Refused(f"holds more than {NODES:,} values; return an array, or only some of them")
-    kind, numpy = type(value), sys.modules.get("numpy")
+    kind = type(value)
+    numpy = sys.modules.get("numpy")
     if kind in SCALARS:
         large = kind is str or kind is bytes
         box.room_for(value.bit_length() // 8 if kind is int else len(value) if large else 0)
@@ -110,7 +110,8 @@ def pack(value, box: Box, depth: int = DEPTH) -> None:
 
 def pack_array(value, box: Box, depth: int, numpy) -> None:
     """An array of any class, or a scalar: its dtype, its shape, and its bytes in C order."""
-    letter, array = b"A" if isinstance(value, numpy.ndarray) else b"V", numpy.asarray(value)
+    letter = b"A" if isinstance(value, numpy.ndarray) else b"V"
+    array = numpy.asarray(value)
     box.room_for(array.nbytes)  # a broadcast array counts in full: nothing has been copied so far
     dtype = array.dtype.descr if array.dtype.names else array.dtype.str
     if array.dtype.hasobject or not array.dtype.itemsize or numpy.dtype(dtype) != array.dtype:
@@ -121,9 +122,8 @@ def pack_array(value, box: Box, depth: int, numpy) -> None:
     if array.flags.c_contiguous and array.size:
         box.write(array.reshape(-1).view(numpy.uint8))
         return
-    step = max(
-        1, PIECE // array.dtype.itemsize
-    )  # a copy of all of it would count as the function's memory
+    # a copy of all of it would count as the function's memory
+    step = max(1, PIECE // array.dtype.itemsize)
     for at in range(0, array.size, step):
         box.write(array.flat[at : at + step].tobytes())
 
@@ -202,9 +202,11 @@ class _Reader(io.BytesIO):
     def array(self, length: int, depth: int):
         import numpy as np
 
-        fields, shape = self.value(depth - 1), self.value(depth - 1)
+        fields = self.value(depth - 1)
+        shape = self.value(depth - 1)
         data = self.take(length)
-        if len(str(fields)) > LONGEST_DTYPE:  # of millions, numpy takes minutes to make a dtype
+        # of millions of fields, numpy takes minutes to make a dtype
+        if len(str(fields)) > LONGEST_DTYPE:
             raise ValueError(f"no array of {fields!s:.80}…: at most {LONGEST_DTYPE:,} characters")
         dtype = np.dtype(fields)
         if dtype.hasobject or not dtype.itemsize or not fits(shape, len(data) / dtype.itemsize):

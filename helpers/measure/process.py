@@ -29,7 +29,8 @@ from .parcel import receive, unpacked
 from .travel import Pickler
 
 CHILD, WATCH = (Path(__file__).with_name(name) for name in ("child.py", "watch.py"))
-LINUX, POSIX = sys.platform == "linux", os.name == "posix"
+LINUX = sys.platform == "linux"
+POSIX = os.name == "posix"
 START_LIMIT_S = 60.0  # for a fresh interpreter to start and load the function
 GRACE_S = 5.0  # for a process that has reported to end by itself
 MOST_PRINTED = 64 * MiB  # what a function may print before it is stopped
@@ -185,7 +186,8 @@ class Child:
     @property
     def value(self) -> tuple[Any, str | None]:
         """What the function returned, or None and why it isn't here."""
-        refused, data = self.mail.message.get("refused"), self.mail.value
+        refused = self.mail.message.get("refused")
+        data = self.mail.value
         if refused or not data or self.ended != "returned":
             return None, refused
         try:
@@ -265,7 +267,8 @@ def spawn(
     `largest` is how many bytes a result may have. `command` starts the interpreter, and must become
     it (exec) or end as a shell would (128 plus the signal). `more`: fields of Child.
     """
-    program, watch = [*command, sys.executable, str(CHILD)], None
+    program = [*command, sys.executable, str(CHILD)]
+    watch = None
     with ExitStack() as ours:
         with ExitStack() as theirs:
             replies, outbox = reply_channel(ours, theirs)
@@ -410,7 +413,8 @@ def shown() -> Iterator[BinaryIO]:
         try:
             yield printed
         finally:
-            length, most = printed.seek(0, os.SEEK_END), 64 * KiB
+            length = printed.seek(0, os.SEEK_END)
+            most = 64 * KiB
             printed.seek(0)
             text = printed.read(most).decode(errors="replace")
             if length > most:

@@ -388,7 +388,9 @@ class Watch:
         """Samples until `over`, which does the waiting, says so; or the process has ended; or it is
         stopped. Only until `grace`, if that's given: then nothing is stopped for it.
         """
-        child, limit, due = self.child, self.options.limit, time.perf_counter()
+        child = self.child
+        limit = self.options.limit
+        due = time.perf_counter()
         end = grace or self.began + self.options.timeout
         while not child.stopped:
             now = time.perf_counter()
@@ -442,7 +444,9 @@ def recording(watch: Watch, machine: Machine) -> Recording:
     Growth after the function has returned counts only where it is more than sending the result
     takes.
     """
-    child, base, saw_end = watch.child, watch.base, watch.saw_end or time.perf_counter()
+    child = watch.child
+    base = watch.base
+    saw_end = watch.saw_end or time.perf_counter()
     message = child.mail.message
     began = min(max(message.get("began", 0), watch.began), saw_end)
     finished = min(max(message.get("finished", saw_end), began), saw_end)

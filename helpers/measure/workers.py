@@ -116,7 +116,8 @@ def _forked(
         pickled(use, (), named(use))  # if `use` can't travel, the error names it
         raise
     with ExitStack() as theirs:  # after this, nothing waits for the forks' ends of the pipes
-        forks, ends = [], []
+        forks = []
+        ends = []
         for number in range(count):
             fork, its_ends = fork_of(
                 f"worker {number + 1}", printed, LARGEST_VALUE, at_end, theirs, asked=how.stop

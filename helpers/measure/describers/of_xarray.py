@@ -22,7 +22,8 @@ def data_array(x) -> list[tuple]:
 
 @describes("xarray.Variable")
 def variable(x) -> list[tuple]:
-    data, wrappers = x._data, []
+    data = x._data
+    wrappers = []
     while type(data).__module__.startswith("xarray."):
         wrappers.append(type(data).__name__)
         data = getattr(data, "array", None)
