@@ -38,6 +38,7 @@ from .process import pickled, spawn
 from .tables import Count, Rows, Tabled
 
 OWN = Path("the explorer's own file")
+Pages = int | Iterable[int]
 # its process imports none of this package: a fork copies less
 cloudpickle.register_pickle_by_value(explorer_child)
 
@@ -191,11 +192,11 @@ class Explorer(AbstractContextManager):
         self.pid = self._process.mail.pid
 
     # --- actions ----------------------------------------------------------------------------------
-    def touch(self, pages: int | Iterable[int]) -> Step:
+    def touch(self, pages: Pages) -> Step:
         """Reads the first byte of each page; `value` is what it read."""
         return self._touch("touch", pages)
 
-    def write(self, pages: int | Iterable[int], value: int = 255) -> Step:
+    def write(self, pages: Pages, value: int = 255) -> Step:
         """Writes `value` to the first byte of each page."""
         return self._write("write", "write", pages, value)
 
@@ -241,11 +242,11 @@ class Explorer(AbstractContextManager):
         """
         return self._step("fork", "fork")
 
-    def child_touch(self, pages: int | Iterable[int]) -> Step:
+    def child_touch(self, pages: Pages) -> Step:
         """The forked child reads the first byte of each page. RuntimeError without a child."""
         return self._touch("child reads", pages, forked=True)
 
-    def child_write(self, pages: int | Iterable[int], value: int = 255) -> Step:
+    def child_write(self, pages: Pages, value: int = 255) -> Step:
         """The forked child writes `value` to the first byte of each page. RuntimeError without a
         child.
         """
@@ -259,7 +260,7 @@ class Explorer(AbstractContextManager):
             raise TypeError(f"shared is True or False, not {shared!r}")
         return self._step("map shared" if shared else "map private", "map", bool(shared))
 
-    def overwrite(self, pages: int | Iterable[int], value: int) -> Step:
+    def overwrite(self, pages: Pages, value: int) -> Step:
         """Fills whole pages of the file with `value` through write(2), as another program would."""
         return self._write("overwrite", "overwrite", pages, value)
 
@@ -291,16 +292,14 @@ class Explorer(AbstractContextManager):
         self.close()
 
     # --- inside -----------------------------------------------------------------------------------
-    def _touch(self, verb: str, pages: int | Iterable[int], forked: bool = False) -> Step:
+    def _touch(self, verb: str, pages: Pages, forked: bool = False) -> Step:
         numbers = self._numbers(pages)
         value = tuple if _several(pages) else operator.itemgetter(0)
         return self._step(
             f"{verb} {_listed(numbers)}", "touch", numbers, forked=forked, value=value
         )
 
-    def _write(
-        self, verb: str, order: str, pages: int | Iterable[int], value: int, forked: bool = False
-    ) -> Step:
+    def _write(self, verb: str, order: str, pages: Pages, value: int, forked: bool = False) -> Step:
         numbers = self._numbers(pages)
         if not 0 <= operator.index(value) <= 255:
             raise ValueError(f"a byte is 0 to 255, not {value!r}")
@@ -308,7 +307,7 @@ class Explorer(AbstractContextManager):
             f"{verb} {_listed(numbers)}", order, numbers, operator.index(value), forked=forked
         )
 
-    def _numbers(self, pages: int | Iterable[int]) -> list[int]:
+    def _numbers(self, pages: Pages) -> list[int]:
         numbers = [operator.index(page) for page in (pages if _several(pages) else [pages])]
         wrong = [number for number in numbers if not 0 <= number < self.pages]
         if wrong or not numbers:
@@ -402,6 +401,6 @@ def _listed(numbers: Sequence[int]) -> str:
     return " and ".join(filter(None, (", ".join(map(str, numbers[:-1])), str(numbers[-1]))))
 
 
-def _several(pages: int | Iterable[int]) -> bool:
+def _several(pages: Pages) -> bool:
     """An array with no dimension is a single page, though it has an `__iter__`."""
     return isinstance(pages, Iterable) and getattr(pages, "ndim", 1) > 0

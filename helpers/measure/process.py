@@ -65,6 +65,7 @@ class Child:
     inbox    what it reads its orders from
     objects  and `asked`: as `objects` and `stop` in run.Options
     watch    the socket to watch.py; None for a fork, and where there is no watch.py
+    forks    that it makes when its function has ended; and `ends`: the descriptors that these need
     """
 
     name: str
@@ -76,6 +77,8 @@ class Child:
     process: Popen | None = None  # None for a fork
     watch: socket.socket | None = None
     has_command: bool = False
+    forks: Sequence["Child"] = ()
+    ends: Sequence[tuple[int, int]] = ()
     stopped: str | None = None
     code: int | None = None
 
@@ -92,6 +95,7 @@ class Child:
             "objects": self.objects,
             "marks": marks.__name__,
             "largest_result": self.mail.largest,
+            "forks": self.ends,
         }
         with suppress(OSError):  # if it has ended, that shows elsewhere
             pickle.dump((payload, usual | options), self.inbox)
@@ -159,9 +163,9 @@ class Child:
             if time.perf_counter() > end:
                 self.stop("timed out")
 
-    def report(self, end: float, forks: Sequence["Child"] = ()) -> None:
-        """Asks for the report and waits for it until `end`; kills a stopped process. The report
-        tells how its forks ended.
+    def report(self, end: float) -> None:
+        """Asks for the report and waits for it until `end`; kills a stopped process. It tells how
+        its forks have ended.
         """
         if not self.stopped:
             self.allow(b"report")
@@ -169,7 +173,8 @@ class Child:
         if self.stopped:
             with suppress(ProcessLookupError):
                 os.kill(self.mail.pid, signal.SIGKILL)
-        for fork, code in zip(forks, self.mail.message.get("codes", ()), strict=False):
+        made = [fork for fork in self.forks if fork.mail.pid]
+        for fork, code in zip(made, self.mail.message.get("codes", ()), strict=False):
             fork.code = code
 
     def leave(self, end: float = 0) -> None:
@@ -259,24 +264,30 @@ def spawn(
     largest: int = 0,
     command: Sequence[str] = (),
     descriptors: Sequence[int] = (),
-    **more: Any,
+    forks: Sequence[str] = (),
+    asked: Callable[[], str | None] = lambda: None,
+    objects: bool = False,
 ) -> Iterator[Child]:
     """A fresh interpreter, which inherits `descriptors`. It ends with everything it started: on
     Linux, watch.py sees to that, even when this program is killed.
 
     `largest` is how many bytes a result may have. `command` starts the interpreter, and must become
-    it (exec) or end as a shell would (128 plus the signal). `more`: fields of Child.
+    it (exec) or end as a shell would (128 plus the signal). `forks` are the names of those that it
+    will make of itself.
     """
     program = [*command, sys.executable, str(CHILD)]
     watch = None
     with ExitStack() as ours:
         with ExitStack() as theirs:
+            made = [_fork(each, printed, largest, asked, ours, theirs) for each in forks]
+            ends = [pair for _, pair in made]
+            descriptors = [*descriptors, *(end for pair in ends for end in pair)]
             replies, outbox = reply_channel(ours, theirs)
             if LINUX:
                 watch, its_end = socket.socketpair()
                 ours.enter_context(watch)
                 theirs.enter_context(its_end)
-                descriptors = (*descriptors, its_end.fileno())
+                descriptors.append(its_end.fileno())
                 watched = (sys.executable, "-I", "-S", str(WATCH), str(its_end.fileno()))
                 program = [*watched, *program]
             process = Popen(
@@ -288,23 +299,39 @@ def spawn(
                 pass_fds=descriptors,
             )
         mail = Mail(replies or process.stdout, largest)
-        more |= {"process": process, "watch": watch, "has_command": bool(command)}
-        child = Child(name, printed, process.stdin, mail, **more)
+        child = Child(
+            name,
+            printed,
+            process.stdin,
+            mail,
+            objects,
+            asked,
+            process,
+            watch,
+            bool(command),
+            [fork for fork, _ in made],
+            ends,
+        )
         ours.callback(child.end)
         mail.start()
         yield child
 
 
-def fork_of(
-    name: str, printed: BinaryIO, largest: int, ours: ExitStack, theirs: ExitStack, **more: Any
+def _fork(
+    name: str,
+    printed: BinaryIO | int,
+    largest: int,
+    asked: Callable[[], str | None],
+    ours: ExitStack,
+    theirs: ExitStack,
 ) -> tuple[Child, tuple[int, int]]:
-    """A fork that a fresh interpreter will make, and the two descriptors that it needs for that."""
+    """A fork to be, and the two descriptors that it inherits."""
     its_inbox, inbox = os.pipe()
     theirs.callback(os.close, its_inbox)
     inbox = ours.enter_context(os.fdopen(inbox, "wb"))
     replies, its_outbox = reply_channel(ours, theirs)
     mail = Mail(replies, largest)
-    child = Child(name, printed, inbox, mail, **more)
+    child = Child(name, printed, inbox, mail, asked=asked)
     ours.callback(child.end)
     mail.start()
     return child, (its_inbox, its_outbox)

@@ -315,10 +315,9 @@ def watched(
             printed = at_end.enter_context(tempfile.TemporaryFile())
         elif (printed := options.printed) is None:
             printed = at_end.enter_context(shown())
-        asked = {"objects": options.objects, "asked": options.stop}
-        child = at_end.enter_context(
-            spawn(label, printed, LARGEST_RESULT, options.command, **asked)
-        )
+        asked = {"asked": options.stop, "objects": options.objects}
+        child = spawn(label, printed, LARGEST_RESULT, options.command, **asked)
+        child = at_end.enter_context(child)
         how = {name: getattr(options, name) for name in ("modules", "calls", "warm")}
         child.send(payload, **how, heap=heap, stack=stack)
         child.greet(label, options.timeout if options.warm else 0)

@@ -7,14 +7,15 @@ interpreter makes the data and is then forked. child.py is what runs there.
 
 import operator
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, BinaryIO
+from functools import partial
+from typing import Any
 
 from ..units import MiB
 from . import maps
-from .process import START_LIMIT_S, Child, fork_of, named, pickled, shown, spawn
+from .process import START_LIMIT_S, Child, named, pickled, shown, spawn
 from .recording import ending
 from .run import Options
 from .sharing import COLUMNS, Shares, Sharing, sharing
@@ -67,89 +68,61 @@ def at_work(
         raise ValueError(f"workers needs at least 1 worker, not count={count!r}")
     if reason := maps.why_not():
         return Sharing((), "growth", reason)
-    with shown() as printed, ExitStack() as at_end:
-        rows = (_forked if make else _fresh)(use, make, args, count, options, printed, at_end)
-        return Sharing(tuple(rows), "growth")
-
-
-def _fresh(
-    use: Callable,
-    make: None,
-    args: tuple,
-    count: int,
-    how: Options,
-    printed: BinaryIO,
-    at_end: ExitStack,
-) -> Iterator[Shares]:
-    payload = pickled(use, args, named(use))
+    payload = _carried(use, args, make)
     names = [f"worker {number + 1}" for number in range(count)]
-    started = [spawn(name, printed, LARGEST_VALUE, how.command, asked=how.stop) for name in names]
-    team = [at_end.enter_context(worker) for worker in started]
-    for worker in team:
-        worker.send(payload, modules=tuple(how.modules))
-    for worker in team:
-        worker.greet(named(use))
-    # Only when all have started: they share the interpreter's file.
-    before = [_read(worker) for worker in team]
-    _let_all(team, how.timeout)
+    with shown() as printed, ExitStack() as at_end:
+        how = {"command": options.command, "asked": options.stop}
+        start = partial(spawn, printed=printed, largest=LARGEST_VALUE, **how)
+        started = [start("parent", forks=names)] if make else map(start, names)
+        team = [at_end.enter_context(child) for child in started]
+        for child in team:
+            child.send(payload, modules=tuple(options.modules))
+        for child in team:
+            child.greet(f"{named(make)} or {named(use)}" if make else named(use))
+        # Only when all have started: they share the interpreter's file.
+        before = [_read(child) for child in team]
+        _let_all(team, options.timeout)
+        rows = (_with_forks if make else _alike)(team, before, options.timeout)
+    return Sharing(tuple(rows), "growth")
+
+
+def _carried(use: Callable, args: tuple, make: Callable | None) -> bytes:
+    if not make:
+        return pickled(use, args, named(use))
+    try:
+        return pickled(make, args, named(make), use)
+    except TypeError:
+        pickled(use, (), named(use))  # if `use` can't travel, the error names it
+        raise
+
+
+def _alike(team: list[Child], before: list[Shares], timeout: float) -> list[Shares]:
     after = [_read(worker) for worker in team]
-    end = time.perf_counter() + how.timeout
+    end = time.perf_counter() + timeout
     for worker in team:
         worker.report(end)
     for worker in team:
         worker.leave()
-    return map(_row, team, after, before)
+    return list(map(_row, team, after, before))
 
 
-def _forked(
-    use: Callable,
-    make: Callable,
-    args: tuple,
-    count: int,
-    how: Options,
-    printed: BinaryIO,
-    at_end: ExitStack,
-) -> Iterator[Shares]:
-    try:
-        payload = pickled(make, args, named(make), use)
-    except TypeError:
-        pickled(use, (), named(use))  # if `use` can't travel, the error names it
-        raise
-    with ExitStack() as theirs:  # after this, nothing waits for the forks' ends of the pipes
-        forks = []
-        ends = []
-        for number in range(count):
-            fork, its_ends = fork_of(
-                f"worker {number + 1}", printed, LARGEST_VALUE, at_end, theirs, asked=how.stop
-            )
-            forks.append(fork)
-            ends.append(its_ends)
-        inherited = [end for pair in ends for end in pair]
-        parent = at_end.enter_context(
-            spawn("parent", printed, LARGEST_VALUE, how.command, inherited, asked=how.stop)
-        )
-    parent.send(payload, forks=ends, modules=tuple(how.modules))
-    parent.greet(f"{named(make)} or {named(use)}")
-    before = _read(parent)
-    _let_all([parent], how.timeout)
+def _with_forks(team: list[Child], before: list[Shares], timeout: float) -> list[Shares]:
+    (parent,) = team
     end = time.perf_counter() + (START_LIMIT_S if not parent.stopped and parent.alive() else 0)
-    team = []
-    for fork in forks:
+    for fork in parent.forks:
         if fork.mail.greeting.wait(max(0, end - time.perf_counter())) and fork.mail.pid:
             team.append(fork)
-    _let_all(team, how.timeout)
-    after = {child: _read(child) for child in (parent, *team)}
-    end = time.perf_counter() + how.timeout
-    for worker in team:
+    _let_all(team[1:], timeout)
+    after = [_read(child) for child in team]
+    end = time.perf_counter() + timeout
+    for worker in team[1:]:
         worker.report(end)
         worker.allow(b"end")
-    parent.report(time.perf_counter() + START_LIMIT_S, team)
+    parent.report(time.perf_counter() + START_LIMIT_S)
     parent.leave()
-    alive = sum(shares is not None for shares in after.values())
-    return (
-        _row(child, shares, _base(before, child is parent, alive))
-        for child, shares in after.items()
-    )
+    alive = sum(shares is not None for shares in after)
+    bases = [_base(*before, child is parent, alive) for child in team]
+    return list(map(_row, team, after, bases))
 
 
 def _read(child: Child) -> Shares | None:

@@ -7,7 +7,7 @@ from ..whereabouts import describes
 
 
 @describes("h5py.Dataset")
-def dataset(x) -> list[tuple]:
+def dataset(x):
     if not x:
         return group(x)
     begin = x.id.get_offset()
@@ -37,7 +37,7 @@ def dataset(x) -> list[tuple]:
 
 
 @describes("h5py.Group")
-def group(x) -> list[tuple]:
+def group(x):
     return [
         (
             "handle",

@@ -4,7 +4,7 @@ from ..whereabouts import describes
 
 
 @describes("numpy.NpzFile")
-def npz_file(x) -> list[tuple]:
+def npz_file(x):
     return [
         (name, f"in the .npz file: x[{name!r}] reads it anew each time; where(x[{name!r}])")
         for name in x.files
@@ -12,5 +12,5 @@ def npz_file(x) -> list[tuple]:
 
 
 @describes("numpy.MaskedArray")
-def masked_array(x) -> list[tuple]:
+def masked_array(x):
     return [("data", x.data), ("mask", x.mask if x.mask.ndim else "none: nothing is masked")]

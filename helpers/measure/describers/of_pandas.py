@@ -2,8 +2,6 @@
 indexes.
 """
 
-from collections.abc import Iterator
-
 from ...owners import own_dict
 from ...units import in_words
 from ..whereabouts import describes
@@ -22,7 +20,7 @@ INSIDE = {
 
 
 @describes("pandas.DataFrame")
-def data_frame(x) -> Iterator[tuple]:
+def data_frame(x):
     for block in x._mgr.blocks:
         first = block.mgr_locs.as_array[:4]
         more = len(block.mgr_locs) - 4
@@ -35,13 +33,13 @@ def data_frame(x) -> Iterator[tuple]:
 
 
 @describes("pandas.Series")
-def series(x) -> list[tuple]:
+def series(x):
     (block,) = x._mgr.blocks
     return [("values", block.values, block.refs.has_reference() and SEEN), ("index", x.index)]
 
 
 @describes("pandas.Index")
-def index(x) -> Iterator[tuple]:
+def index(x):
     yield "", x._data, x._references and x._references.has_reference() and SEEN
     table = x._cache.get("_engine")
     if table is not None and (size := table.sizeof(deep=True)):
@@ -49,19 +47,19 @@ def index(x) -> Iterator[tuple]:
 
 
 @describes("pandas.RangeIndex")
-def range_index(x) -> list[tuple]:
+def range_index(x):
     return [("", x._cache.get("_data", f"start, stop and step, no array: {x!r}"))]
 
 
 @describes("pandas.MultiIndex")
-def multi_index(x) -> Iterator[tuple]:
+def multi_index(x):
     for place, (name, codes, level) in enumerate(zip(x.names, x.codes, x._levels, strict=True)):
         name = place if name is None else name
         yield from [(f"{name}, codes", codes), (f"{name}, labels", level)]
 
 
 @describes("pandas.ExtensionArray")
-def extension_array(x) -> list[tuple]:
+def extension_array(x):
     """An array of pandas' own: with a mask, of Arrow, of dates or categories, of intervals,
     sparse.
     """

@@ -8,7 +8,7 @@ from ..whereabouts import describes
 
 
 @describes("PIL.Image")
-def image(x) -> list[tuple]:
+def image(x):
     size = f"{x.mode}, {x.width:,} x {x.height:,} pixels"
     arrow = sys.modules.get("pyarrow")
     if x._im is None:

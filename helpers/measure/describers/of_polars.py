@@ -8,12 +8,12 @@ from ..whereabouts import describes
 
 
 @describes("polars.DataFrame")
-def data_frame(x) -> list[tuple]:
+def data_frame(x):
     return [(series.name, series) for series in x.get_columns()]
 
 
 @describes("polars.Series")
-def series(x) -> list[tuple]:
+def series(x):
     arrow = sys.modules.get("pyarrow")
     if arrow is None:
         return [("buffers", "polars shows them to Arrow only: import pyarrow, and ask again")]
@@ -32,5 +32,5 @@ def series(x) -> list[tuple]:
 
 
 @describes("polars.LazyFrame")
-def lazy_frame(x) -> list[tuple]:
+def lazy_frame(x):
     return [("plan", "no numbers: where(x.collect()) shows what it makes")]

@@ -2,10 +2,9 @@
 https://arrow.apache.org/docs/format/Columnar.html
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ..whereabouts import MOST, Whereabouts, describes, of_buffer
+from ..whereabouts import MOST, describes, of_buffer
 
 OFFSETS = ("validity", "offsets")
 VIEWS = ("validity", "views", *map("data {}".format, range(MOST)))
@@ -26,17 +25,17 @@ KINDS = {
 
 
 @describes("pyarrow._Tabular")
-def tabular(x) -> Iterable[tuple]:  # tables and batches
+def tabular(x):  # tables and batches
     return zip(x.schema.names, x.columns, strict=True)
 
 
 @describes("pyarrow.ChunkedArray")
-def chunked_array(x) -> list[tuple]:
+def chunked_array(x):
     return [(f"chunk {n}" if x.num_chunks > 1 else "", chunk) for n, chunk in enumerate(x.chunks)]
 
 
 @describes("pyarrow.Array")
-def array(x) -> Iterator[tuple]:
+def array(x):
     own, children = KINDS.get(str(x.type).partition("<")[0], (("validity", "data"), ()))
     shown = f"{x.type}, elements {x.offset:,} to {x.offset + len(x):,}"
     yield from (
@@ -50,12 +49,12 @@ def array(x) -> Iterator[tuple]:
 
 
 @describes("pyarrow.ExtensionArray")
-def extension_array(x) -> list[tuple]:
+def extension_array(x):
     return [("", x.storage)]
 
 
 @describes("pyarrow.Buffer")
-def buffer(x) -> Whereabouts | list[tuple]:
+def buffer(x):
     """With the buffers that it's a slice of, as in a message: it keeps all of them."""
     if not x.is_cpu:
         return [("bytes", f"{x.size:,}, on {x.device}, not in this process's memory")]

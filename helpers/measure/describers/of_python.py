@@ -3,11 +3,11 @@ memory, and BytesIO.
 """
 
 from ...owners import address_of, link_of
-from ..whereabouts import Whereabouts, describes, of_buffer
+from ..whereabouts import describes, of_buffer
 
 
 @describes("_ctypes._Pointer", "ctypes.c_void_p", "ctypes.c_char_p", "ctypes.c_wchar_p")
-def pointer(x) -> list[tuple]:
+def pointer(x):
     target = "none: it is a null pointer"
     if link := link_of(x):
         target = link.to
@@ -17,12 +17,12 @@ def pointer(x) -> list[tuple]:
 
 
 @describes("_io.BytesIO")
-def bytes_io(x) -> Whereabouts:
+def bytes_io(x):
     return of_buffer(x.getbuffer())
 
 
 @describes("multiprocessing.SharedMemory")
-def shared_memory(x) -> Whereabouts:
+def shared_memory(x):
     if x.buf is None:
         raise ValueError("this SharedMemory is closed: it no longer shows any bytes")
     return of_buffer(x.buf)

@@ -1,14 +1,12 @@
 """SciPy: the arrays of a sparse matrix, which differ from format to format."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ..whereabouts import describes
 
 
 @describes("scipy._spbase")
-def spbase(x) -> Iterator[tuple]:  # sparse arrays and matrices
+def spbase(x):  # sparse arrays and matrices
     for name, kept in vars(x).items():
         yield from (
             (name, part)

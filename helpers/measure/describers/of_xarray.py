@@ -2,18 +2,16 @@
 dask's plans.
 """
 
-from collections.abc import Iterable
-
 from ..whereabouts import describes
 
 
 @describes("xarray.Dataset")
-def dataset(x) -> Iterable[tuple]:
+def dataset(x):
     return x.variables.items()
 
 
 @describes("xarray.DataArray")
-def data_array(x) -> list[tuple]:
+def data_array(x):
     return [
         ("values", x.variable),
         *((f"coordinate {name}", found.variable) for name, found in x.coords.items()),
@@ -21,7 +19,7 @@ def data_array(x) -> list[tuple]:
 
 
 @describes("xarray.Variable")
-def variable(x) -> list[tuple]:
+def variable(x):
     data = x._data
     wrappers = []
     while type(data).__module__.startswith("xarray."):
@@ -33,7 +31,7 @@ def variable(x) -> list[tuple]:
 
 
 @describes("dask.Array")
-def array(x) -> list[tuple]:
+def array(x):
     return [
         (
             "plan",

@@ -5,7 +5,7 @@ from ..whereabouts import describes
 
 
 @describes("zarr.Array")
-def array(x) -> list[tuple]:
+def array(x):
     store = x.store
     codecs = ", ".join(type(codec).__name__ for codec in x.compressors) or "not compressed"
     stored = getattr(store, "_store_dict", {})
@@ -29,5 +29,5 @@ def array(x) -> list[tuple]:
 
 
 @describes("zarr.Group")
-def group(x) -> list[tuple]:
+def group(x):
     return [("handle", f"of {x.store}; ask about an array in it")]
