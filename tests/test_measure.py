@@ -37,7 +37,7 @@ from helpers.measure import (
     sampler,
     together,
 )
-from helpers.measure.parcel import packed, unpacked
+from helpers.measure.wire import packed, unpacked
 from helpers.units import MiB
 
 SIZE = 64 * MiB

@@ -36,14 +36,14 @@ from types import (
 
 if __package__:
     from . import inside, marks
-    from .parcel import Box, Refused, framed, pack, packed
+    from .wire import Box, Refused, framed, pack, packed
 else:
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     import inside
     import marks
-    from parcel import Box, Refused, framed, pack, packed
+    from wire import Box, Refused, framed, pack, packed
 
-    for name in ("inside", "marks", "parcel"):  # the function may have modules of these names
+    for name in ("inside", "marks", "wire"):  # the function may have modules of these names
         del sys.modules[name]
 
 try:

@@ -25,8 +25,8 @@ import psutil
 from ..units import KiB, MiB
 from . import marks
 from .child import LOST, NOT_MARKED, shortened
-from .parcel import receive, unpacked
-from .travel import Pickler
+from .pickling import Pickler
+from .wire import receive, unpacked
 
 CHILD, WATCH = (Path(__file__).with_name(name) for name in ("child.py", "watch.py"))
 LINUX = sys.platform == "linux"
