@@ -116,20 +116,14 @@ class Channel:
         box = Box(most, self.piece)
         reason = None
         try:
-            if objects:
-                dump(value, box)
-            else:
-                pack(value, box)
+            (dump if objects else pack)(value, box)
             box.flush()
         except Refused as error:
             reason = str(error)
         except BaseException as error:
-            generates = type(value) in (GeneratorType, AsyncGeneratorType)
-            reason = (
-                NOT_RUN
-                if generates
-                else f"cannot leave its process ({text_of(error)}); return plain data instead"
-            )
+            reason = f"cannot leave its process ({text_of(error)}); return plain data instead"
+            if type(value) in (GeneratorType, AsyncGeneratorType):
+                reason = NOT_RUN
         self.piece(b"")
         return reason and f"the result, a {type(value).__name__}, was not sent back: it {reason}"
 

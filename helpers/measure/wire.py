@@ -44,13 +44,9 @@ class Box:
     """
 
     def __init__(self, most: int, pass_on):
-        self.most, self.pass_on, self.size, self.nodes, self.piece = (
-            most,
-            pass_on,
-            0,
-            0,
-            bytearray(),
-        )
+        self.most, self.pass_on = most, pass_on
+        self.size = self.nodes = 0
+        self.piece = bytearray()
 
     def room_for(self, size: int) -> None:
         if self.size + size > self.most:
