@@ -10,8 +10,8 @@ with open("vectors.txt", "w") as file:
 
 
 def load():
-    parsed = os.path.exists("vectors.npy") and os.path.getmtime("vectors.npy")
-    if parsed < os.path.getmtime("vectors.txt"):
+    made = os.path.getmtime("vectors.npy") if os.path.exists("vectors.npy") else 0
+    if made < os.path.getmtime("vectors.txt"):
         np.save(part := f"{os.getpid()}.npy", np.loadtxt("vectors.txt"))
         os.replace(part, "vectors.npy")
     return np.load("vectors.npy", mmap_mode="r")
