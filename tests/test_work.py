@@ -260,6 +260,19 @@ def test_a_cell_with_an_answer_is_named_by_its_exercise(student: Work):
     )
 
 
+def test_a_changed_text_is_announced_by_the_paragraph_that_changed(student: Work):
+    path = student.lessons / LESSON
+    lesson = read(path)
+    text = {"cell_type": "markdown", "id": "text", "metadata": {}, "source": "# Copy\n\nOnce."}
+    path.write_text(json.dumps({**lesson, "cells": [*lesson["cells"], text]}))
+    after(student)
+    text["source"] = "# Copy\n\nTwice."
+    new = [code(f"2-{cell}", f"new {cell}") for cell in "abcd"]
+    path.write_text(json.dumps({**lesson, "cells": [*new, text]}))
+    (said,) = after(student)
+    assert said.endswith("“new c”, and 1 more. New or changed text: “Twice.”.")
+
+
 def test_a_changed_exercise_is_announced_and_its_cell_says_so(student: Work, tmp_path: Path):
     (folder := tmp_path / "exercises" / "02" / "chunks").mkdir(parents=True)
     files = [folder / name for name in ("prompt.md", "hints.md", "check.py")]

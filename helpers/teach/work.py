@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -144,11 +144,15 @@ class Work:
         brought = [
             cell for cell in done.cells if cell["id"] in done.brought
         ]  # what was removed has no name any more
+        known = {line for cell in read(path, was)["cells"] for line in _lines(cell)}
         line = (
             f"{lesson.name}: {in_unit(len(done.brought), 'cells')} brought in from the edition "
             f"{self.edition}"
         )
-        line += f": {_named(brought)}." if brought else "."
+        code = [cell for cell in brought if cell["cell_type"] == "code"]
+        line += f": {_named(code, known)}." if code else "."
+        if texts := [cell for cell in brought if cell not in code]:
+            line += f" New or changed text: {_named(texts, known)}."
         if done.kept:
             line += f" Where you and the edition differ, yours stays: {_named(done.kept)}."
             line += (
@@ -312,21 +316,25 @@ def _noted(copy: Path, key: str) -> bool:
     return False
 
 
-def _named(cells: Sequence[Cell]) -> str:
+def _named(cells: Sequence[Cell], known: Collection[str] = ()) -> str:
     """The first three of these cells, as a person finds them, and how many there are."""
-    return ", ".join(
-        [*map(_name, cells[:3]), *([f"and {len(cells) - 3} more"] if cells[3:] else [])]
-    )
+    names = [_name(cell, known) for cell in cells[:3]]
+    return ", ".join([*names, *([f"and {len(cells) - 3} more"] if cells[3:] else [])])
 
 
-def _name(cell: Cell) -> str:
-    """The exercise that a cell checks, or its first words."""
+def _name(cell: Cell, known: Collection[str]) -> str:
+    """The exercise that a cell checks, or how its first line begins that isn't among the `known`
+    ones.
+    """
     if key := next(iter(checked_in("".join(cell["source"]))), ""):
         return f"the answer to {key}"
-    first = next(
-        (line for line in "".join(cell["source"]).splitlines() if line.strip()), "an empty cell"
-    )
+    lines = _lines(cell) or ["an empty cell"]
+    first = next((line for line in lines if line not in known), lines[0])
     return f"“{first[:50]}{'…' * (len(first) > 50)}”"
+
+
+def _lines(cell: Cell) -> list[str]:
+    return [line for line in "".join(cell["source"]).splitlines() if line.strip()]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
