@@ -181,12 +181,13 @@ def test_calls_of_a_function_of_a_file_are_marked(tmp_path: Path, monkeypatch: p
 
     run = measure(decoder.decode, 16 * MiB, calls=["decoder:decode", "decoder:Reader.read"])
     assert [each.name for each in run.marks] == [
-        "decode",
-        "Reader.read",
+        "decode called",
+        "Reader.read called",
         "Reader.read ended",
         "decode ended",
     ]
     assert run.marks[3].anonymous - run.marks[0].anonymous == pytest.approx(16 * MiB, rel=0.1)
+    assert any("growth of the whole process since the run began" in note for note in notes(run))
     with pytest.raises(
         TypeError, match=r"^can't mark the calls of decoder:missing: .* has no attribute 'missing'$"
     ):
