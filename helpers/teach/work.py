@@ -1,7 +1,7 @@
 """A student's own copies of the lessons: made, and brought up to a new edition without losing what
 the student wrote.
 
-make lab                 python -m helpers.teach.work              before JupyterLab starts
+make lab                 python -m helpers.teach.work --once       before JupyterLab starts
 make fresh LESSON=02     python -m helpers.teach.work --fresh 02   another copy, beside the first
 
 Each copy's metadata has the digest of the lesson that it was made from, and a hidden folder keeps
@@ -22,6 +22,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import EllipsisType
+from typing import NamedTuple
 
 from ipykernel.ipkernel import IPythonKernel
 from jupyter_client.connect import jupyter_runtime_dir
@@ -41,6 +42,10 @@ STOP_ON_A_HUB = "stop your server (File > Hub Control Panel > Stop My Server)"
 CHANGED = (
     "This exercise has changed since this cell ran. Run it again: what is below is from before.\n"
 )
+RUNS_ALREADY = (
+    "JupyterLab runs on your copies already. Open it at {}\n"
+    "(To start it anew, first end it with Ctrl-C in the terminal that it runs in.)"
+)
 TIMEOUT_S = 5  # for a running JupyterLab to say what's open
 
 
@@ -59,7 +64,9 @@ class Work:
         written, or the disk is full.
         """
         new: list[Path] = []
-        in_use = cache(lambda: [*open_in_jupyterlab(self.folder)])
+        in_use = cache(
+            lambda: [path for server in servers(self.folder) for path in server.notebooks]
+        )
         yield from self._each(
             folders.lessons(self.lessons), lambda lesson: self._bring(lesson, new, in_use)
         )
@@ -236,26 +243,33 @@ class Work:
         return self.folder / HIDDEN / "base" / inside.with_stem(f"{inside.stem}.{digest}")
 
 
-def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
-    """The notebooks in this folder that a running JupyterLab has kernels for; its whole root if it
-    doesn't say.
+class Server(NamedTuple):
+    """A running JupyterLab: where it is, "" if it doesn't answer; its folder; and the notebooks
+    that it has kernels for, or its folder if it doesn't say.
     """
+
+    address: str
+    root: Path
+    notebooks: list[Path]
+
+
+def servers(folder: Path) -> Iterator[Server]:
+    """Each running JupyterLab that shows this folder."""
     directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     for file in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
         with suppress(OSError, ValueError):  # it has ended since
             server = json.loads(content(file))
-            root, headers = (
-                Path(server["root_dir"]).resolve(),
-                {"Authorization": f"token {server['token']}"},
-            )
-            question = urllib.request.Request(f"{server['url']}api/sessions", headers=headers)
+            url, token, root = server["url"], server["token"], Path(server["root_dir"]).resolve()
+            headers = {"Authorization": f"token {token}"}
+            question = urllib.request.Request(f"{url}api/sessions", headers=headers)
             try:
                 if folder.is_relative_to(root):
                     with directly.open(question, timeout=TIMEOUT_S) as answer:
-                        yield from [root / session["path"] for session in json.load(answer)]
+                        notebooks = [root / session["path"] for session in json.load(answer)]
+                        yield Server(f"{url}lab?token={token}", root, notebooks)
             except (OSError, ValueError) as error:
                 if not isinstance(getattr(error, "reason", None), ConnectionRefusedError):
-                    yield root
+                    yield Server("", root, [root])
 
 
 def _made_from(notebook: Notebook) -> str:
@@ -344,6 +358,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--fresh", metavar="02", help="put a fresh copy of this lesson beside yours"
     )
+    parser.add_argument(
+        "--once", action="store_true", help="fail if a JupyterLab runs on them already"
+    )
     options = parser.parse_args(arguments)
     sys.stdout.reconfigure(
         errors="replace"
@@ -359,6 +376,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             with alone(work.folder):
                 for line in work.bring_up_to_date():
                     print(line)
+            for server in servers(work.folder) if options.once else ():
+                if server.address and server.root == work.folder:
+                    raise ValueError(RUNS_ALREADY.format(server.address))
     except ValueError as error:
         sys.exit(str(error))
     except OSError as error:
