@@ -325,7 +325,10 @@ def test_the_addresses_that_arrow_reserves_are_not_memory(modules: list[str]):
 
 @pytest.mark.measured
 def test_without_memray_tracemalloc_tells_what_it_saw(no_memray: None):
-    kept = measure(temporary_then_kept, stack=True).stack
+    runs = []
+    how = running.Options(stack=True)
+    kept = running.measured(temporary_then_kept, (), how, before=lambda: runs.append("")).stack
+    assert len(runs) == 2, "measured, and traced once"
     assert "with tracemalloc" in kept and kept.endswith("ImportError: not here.")
     assert kept.splitlines()[3].endswith("# stays")
     assert "# all of it" in measure(fills_and, is_killed, stack=True).stack
