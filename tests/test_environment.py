@@ -72,7 +72,8 @@ def imported(path: Path, everywhere: bool = True) -> set[str]:
     """The top-level packages that a module imports, except by relative imports: anywhere, or only
     at its top level.
     """
-    found, tree = set(), ast.parse(path.read_text(encoding="utf-8"))
+    found = set()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree) if everywhere else tree.body:
         if isinstance(node, ast.Import):
             found |= {name.name.partition(".")[0] for name in node.names}
@@ -186,7 +187,9 @@ def make(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
 def test_make_lists_its_targets():
     students, workshop = make().stdout.split("\nTo edit, test, publish and teach the lessons:\n")
     assert set(re.findall("^make ([a-z-]+) ", students + workshop, re.MULTILINE)) == TARGETS
-    assert "make hand-in " in students and "make grade " in workshop and "LABARGS" in students
+    assert "make hand-in " in students
+    assert "make grade " in workshop
+    assert "LABARGS" in students
 
 
 SUITS = f'exec "{sys.executable}" "$@"'
@@ -242,4 +245,5 @@ def test_no_name_of_a_student_s_is_a_command(tmp_path: Path):
         ],
         cwd=ROOT,
     )
-    assert done.returncode and not list(tmp_path.iterdir())
+    assert done.returncode
+    assert not list(tmp_path.iterdir())

@@ -67,7 +67,8 @@ def environment(version: str, python: str) -> Path:
     recipe = hashlib.sha256(
         b"".join((ROOT / name).read_bytes() for name in (*LOCKS, "pyproject.toml"))
     )
-    made, stamp = folder / "made-from", f"{python} {recipe.hexdigest()} {ROOT}"
+    made = folder / "made-from"
+    stamp = f"{python} {recipe.hexdigest()} {ROOT}"
     if not made.is_file() or made.read_text() != stamp:
         for step in (
             ["venv", "-q", "--clear", "--python", python, folder],

@@ -172,7 +172,8 @@ def zipped(files: Mapping[str, bytes], of: Edition) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):
             entry = zipfile.ZipInfo(f"{NAME}/{name}", (year, month, day, 0, 0, 0))
-            entry.create_system, entry.external_attr = 3, 0o100644 << 16  # Unix: a file, rw-r--r--
+            entry.create_system = 3
+            entry.external_attr = 0o100644 << 16  # Unix: a file, rw-r--r--
             archive.writestr(entry, files[name])
     return buffer.getvalue()
 
