@@ -57,8 +57,8 @@ def measure(function: Callable, *args: Any, name: str | None = None, **options: 
 
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None
       if that run failed)
-    stack         run it twice more (if it was killed, once), under memray where that is installed,
-      else tracemalloc:
+    stack         run it twice more (if it was killed, once) under memray, or once under
+      tracemalloc where memray isn't installed:
                   `stack` tells which Python stacks allocated what was there at the peak, and when
                     it ended, however
     interval      seconds between samples, 0.001 if not given
@@ -180,6 +180,9 @@ def measured(
                         ends[by_object] = "interrupted"
                         ends[by_object] = once(limited, stack=(folder, by_object)).ended
                         if ends[by_object] not in ENDED_BY_ITSELF:
+                            break
+                        # which tells all at once
+                        if os.path.exists(os.path.join(folder, "tracemalloc")):
                             break
                 finally:
                     run = replace(run, stack=stacks.told(Path(folder), ends))
