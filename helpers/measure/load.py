@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .machine import Machine, here
 from .plain import Measured
-from .tables import Rows, Tabled
+from .tables import Count, Rows, Tabled
 
 AFTER = 0.4  # seconds that something done to the server may take
 
@@ -39,8 +39,8 @@ class Look(NamedTuple):
     """
 
     at: float
-    anonymous: int | None
-    file: int | None
+    anonymous: Count
+    file: Count
     starts: int = 0
     ended: tuple[str, ...] = ()
 

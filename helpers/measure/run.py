@@ -37,6 +37,7 @@ MOST_TRACED = 1024 * MiB  # what memray may write to the disk
 SENDING = 4 * MiB  # memory that sending a result takes, on top of the result's own size
 KINDS = ("anonymous", "file", "shared", "resident")
 ENDED_BY_ITSELF = ("returned", "raised")
+Samples = list[tuple[float, Sample]]  # when it was taken, and what it saw
 
 
 def measure(function: Callable, *args: Any, name: str | None = None, **options: Any) -> Recording:
@@ -174,22 +175,32 @@ def measured(
         if options.stack and not options.stop():
             ends = {}
             with tempfile.TemporaryDirectory() as folder:
-                limited = replace(alike, stop=lambda: options.stop() or written_too_much(folder))
                 try:
-                    for by_object in (False, True) if alike is slow else (False,):
-                        ends[by_object] = "interrupted"
-                        ends[by_object] = once(limited, stack=(folder, by_object)).ended
-                        if ends[by_object] not in ENDED_BY_ITSELF:
-                            break
-                        # which tells all at once
-                        if os.path.exists(os.path.join(folder, "tracemalloc")):
-                            break
+                    each = (False, True) if alike is slow else (False,)
+                    _trace_stacks(once, alike, folder, each, ends)
                 finally:
                     run = replace(run, stack=stacks.told(Path(folder), ends))
     except KeyboardInterrupt as stop:
         stop.run = run
         raise
     return run
+
+
+def _trace_stacks(
+    once: Callable[..., Recording],
+    options: Options,
+    folder: str,
+    each: Sequence[bool],
+    ends: dict[bool, str],
+) -> None:
+    """Notes in `ends` how the run without small objects ended, and that with them."""
+    limited = replace(options, stop=lambda: options.stop() or written_too_much(folder))
+    for by_object in each:
+        ends[by_object] = "interrupted"
+        ends[by_object] = once(limited, stack=(folder, by_object)).ended
+        at_once = os.path.exists(os.path.join(folder, "tracemalloc"))  # which tells both
+        if at_once or ends[by_object] not in ENDED_BY_ITSELF:
+            break
 
 
 def written_too_much(folder: str) -> str | None:
@@ -377,13 +388,13 @@ class Watch:
     began: float
     saw_end: float | None = None
     last: Sample | None = None
-    samples: list[tuple[float, Sample]] = field(default_factory=list)
-    later: list[tuple[float, Sample]] = field(default_factory=list)
+    samples: Samples = field(default_factory=list)
+    later: Samples = field(default_factory=list)
 
     def sample(
         self,
         over: Callable[[float], bool],
-        into: list[tuple[float, Sample]],
+        into: Samples,
         allowance: int = 0,
         grace: float | None = None,
     ) -> None:
