@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...measure.recording import Recording
+from ...measure import Recording
 from ...show.curves import curves
 from ...show.figure import INK, Picture, legend, look, picture
 from ...units import MiB, in_words

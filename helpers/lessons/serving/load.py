@@ -12,8 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ...measure import sampler
-from ...measure.load import Load
+from ...measure import Load, sampler
 from ...show.figure import (
     ANONYMOUS,
     FILE,
