@@ -8,10 +8,9 @@ types in formgrader (manual_score, manual_comment), and it counts before the ver
 import json
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from datetime import datetime
+from contextlib import contextmanager
+from datetime import UTC
 from importlib.util import find_spec
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,9 @@ from ..folders import NOTEBOOKS, write_whole
 from ..lasting import progress_bar
 from ..publish.tidy import asked
 from ..teach import exercise
-from ..whole import regular_file
 from .course import TEMPLATES, Course
-from .reading import for_one
-from .store import Row, Store
+from .grades import grades, moment
+from .store import Answer, HandIn, Store
 
 CONFIG = "nbgrader_config.py"
 # nbgrader clears a cell that is marked as an answer, unless these lines mark a part of it: then it
@@ -76,47 +74,40 @@ def put_scores(folder: Path, records: Store, course: Course) -> str:
     it writes anything, if the gradebook lacks something.
     """
     app = _settings(folder)
-    from nbgrader.utils import parse_utc
-
-    rows = [row for row in records.all(Row) if _submitted(app, row.student, row.lesson).is_dir()]
+    answers = [
+        one
+        for one in grades(records.all(), course)
+        if one.exercise and _is_submitted(app, one.hand_in)
+    ]
     ungraded, teachers = [], []
     with _gradebook(app) as book:
-        for key in sorted({row.exercise for row in rows}):
+        for key in sorted({one.exercise for one in answers}):
             _check_cell(book, key, course)
-        each = [
-            (of, list(answers))
-            for of, answers in groupby(rows, key=lambda row: (row.student, row.lesson))
-        ]
-        for (student, lesson), answers in progress_bar(
-            each, desc="writing scores", unit="submission"
-        ):
-            name = assignment(lesson)
-            stamp: dict[str, datetime] = {}  # stays empty if the file holds something else
-            at = _submitted(app, student, lesson) / "timestamp.txt"
-            with suppress(OSError), for_one(), regular_file(at) as file:
-                stamp["timestamp"] = parse_utc(file.read(100).decode().strip())
+        for one in progress_bar(answers, desc="writing scores", unit="answer"):
+            student, name, came = (
+                one.hand_in.place,
+                assignment(one.lesson),
+                moment(one.hand_in.when),
+            )
+            stamp = {"timestamp": came.astimezone(UTC).replace(tzinfo=None)} if came else {}
             book.update_or_create_student(student)
             with book.db.no_autoflush:  # SQLAlchemy's autoflush warns about what nbgrader does here
                 book.update_or_create_submission(name, student, **stamp)
-            for row in answers:
-                at, (score, words) = (
-                    (grade_id(row.exercise), name, name, student),
-                    _judged(row, course),
-                )
-                grade, comment = book.find_grade(*at), book.find_comment(*at)
-                if grade.manual_score is None:
-                    grade.needs_manual_grade = score is None
-                elif (
-                    grade.auto_score != score
-                ):  # the teacher's score stays, and is to be looked at again
-                    grade.needs_manual_grade = True
-                grade.auto_score, comment.auto_comment = score, words
-                if score is None:
-                    ungraded.append(f"{student} {row.exercise}")
-                if grade.manual_score is not None or comment.manual_comment:
-                    teachers.append(f"{student} {row.exercise}")
+            score, words = _judged(one)
+            at = grade_id(one.exercise), name, name, student
+            grade, comment = book.find_grade(*at), book.find_comment(*at)
+            if grade.manual_score is None:
+                grade.needs_manual_grade = score is None
+            elif grade.auto_score != score:
+                # the teacher's score stays, and is to be looked at again
+                grade.needs_manual_grade = True
+            grade.auto_score, comment.auto_comment = score, words
             book.db.commit()
-    said = [f"nbgrader's gradebook has the scores of {len(rows) - len(ungraded)} answers"]
+            if score is None:
+                ungraded.append(f"{student} {one.exercise}")
+            if grade.manual_score is not None or comment.manual_comment:
+                teachers.append(f"{student} {one.exercise}")
+    said = [f"nbgrader's gradebook has the scores of {len(answers) - len(ungraded)} answers"]
     if ungraded:
         said.append(
             f"{len(ungraded)} could not be graded, for you to settle: {', '.join(ungraded)}"
@@ -155,23 +146,22 @@ def _marked(lesson: Path, course: Course) -> str:
     return json.dumps(notebook, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
 
-def _judged(row: Row, course: Course) -> tuple[float | None, str]:
+def _judged(answer: Answer) -> tuple[float | None, str]:
     """The points, None if the answer could not be graded; and the verdict as text that can't start
     an HTML tag.
     """
-    points, comment = course.override(row.student, row.exercise)
+    by = answer.verdict
     lead = {"right": "Right.", "not attempted": "Not attempted yet."}.get(
-        row.outcome, f"{row.outcome.capitalize()}:"
+        by.outcome, f"{by.outcome.capitalize()}:"
     )
     lines = (
-        comment,
-        f"{points:g} points, given by your teacher." if points is not None else "",
-        f"{lead} {row.because}".strip(),
-        f"Measured: {' · '.join(row.figures)}" if row.figures else "",
+        answer.comment,
+        f"{answer.points:g} points, given by your teacher." if answer.by_teacher else "",
+        f"{lead} {by.because}".strip(),
+        f"Measured: {' · '.join(by.figures)}" if by.figures else "",
     )
-    if points is None and row.outcome != "not graded":
-        points = course.worth(row.exercise) * row.share
-    return points, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(filter(None, lines)))
+    words = re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(filter(None, lines)))
+    return answer.points if answer.is_settled else None, words
 
 
 def _settings(folder: Path) -> Any:
@@ -222,10 +212,11 @@ def _settings(folder: Path) -> Any:
     return app
 
 
-def _submitted(app: Any, student: str, lesson: str) -> Path:
-    return Path(
-        app.coursedir.format_path(app.coursedir.submitted_directory, student, assignment(lesson))
-    )
+def _is_submitted(app: Any, hand_in: HandIn) -> bool:
+    if hand_in.system != "nbgrader":
+        return False
+    at = app.coursedir.submitted_directory, hand_in.place, assignment(hand_in.lesson)
+    return Path(app.coursedir.format_path(*at)).is_dir()
 
 
 @contextmanager

@@ -13,9 +13,10 @@ from ..folders import ROOT
 from ..teach import words
 from ..teach.exercises import NOT_CARRIED
 from .course import TEMPLATES, Course
-from .grades import Grade, moment
+from .grades import moment
 from .lessons import exercise, exercise_title, lesson
 from .reading import UNREADABLE, one_line
+from .store import Answer
 
 HANDOUTS = (
     ROOT / "helpers" / "publish" / "template"
@@ -78,7 +79,7 @@ def text(template: str, **values: object) -> str:
     return _ENVIRONMENT.overlay(autoescape=False).get_template(template).render(**values)
 
 
-def feedback(grades: Sequence[Grade], course: Course) -> str:
+def feedback(grades: Sequence[Answer], course: Course) -> str:
     name = one_line(grades[0].student.name)
     lessons = [
         (lesson(key), list(answers)) for key, answers in groupby(grades, lambda grade: grade.lesson)
@@ -93,12 +94,12 @@ def feedback(grades: Sequence[Grade], course: Course) -> str:
     )
 
 
-def _next_step(grade: Grade) -> str:
+def _next_step(grade: Answer) -> str:
     """What the student can do now, Markdown; "" if the answer is right, or the teacher has given
     the points.
     """
     task, pack = exercise(grade.exercise), f"`make hand-in LESSON={grade.lesson or '…'}`"
-    if grade.outcome == "missing" or grade.hand_in.why_not or grade.row.cause == UNREADABLE:
+    if grade.outcome == "missing" or grade.hand_in.why_not or grade.verdict.cause == UNREADABLE:
         return (
             f"Save your notebook, pack it with {pack}, and ask your teacher whether you may still "
             "hand it in."
@@ -109,9 +110,9 @@ def _next_step(grade: Grade) -> str:
         return (
             f'`exercise("{task.key}")` shows what it asks. It takes about {task.minutes} minutes.'
         )
-    if grade.outcome == "not graded" and grade.row.cause != NOT_CARRIED:
+    if grade.outcome == "not graded" and grade.verdict.cause != NOT_CARRIED:
         return "Nothing: your teacher grades it again, or decides."
-    hints = [hint.text for hint in task.hints if grade.row.cause in hint.causes]
+    hints = [hint.text for hint in task.hints if grade.verdict.cause in hint.causes]
     hints = hints or [f'`exercise("{task.key}").hint()` in your notebook gives you a hint.']
     return "\n\n".join(
         (*hints, f"When the check in your notebook says that it is right, {pack} packs it again.")
