@@ -3,7 +3,9 @@
 import operator
 import re
 
-KiB, MiB, GiB = 2**10, 2**20, 2**30
+KiB = 2**10
+MiB = 2**20
+GiB = 2**30
 NOT_MEASURED = "not measured here"
 
 SIZES = {"B": 1, "KiB": KiB, "MiB": MiB, "GiB": GiB}
@@ -21,11 +23,13 @@ def size(text: int | str) -> int:
             raise ValueError(
                 f"{text!r} isn't a size; write a number of bytes, or '256 MiB' (B, KiB, MiB or GiB)"
             )
-        number, unit = float(match[1]), match[2].upper()
+        number = float(match[1])
+        unit = match[2].upper()
     elif isinstance(text, bool) or not hasattr(text, "__index__"):
         raise TypeError(f"{text!r} isn't a size; write a whole number of bytes, or '256 MiB'")
     else:
-        number, unit = operator.index(text), ""
+        number = operator.index(text)
+        unit = ""
     if number < 0:
         raise ValueError(f"a size can't be negative: {text!r}; write 0 or more")
     return int(number * _UNITS[unit])

@@ -30,15 +30,19 @@ def test_lines_go_through_every_number_in_order():
         "Held, by workers. old: 68,240 bytes at 1, 102,263 bytes at 4, 138,843 bytes at 8."
         in shown.alt
     )
-    assert "Dashed, published: 172,952 bytes." in shown.alt and shown.caption == "Recorded."
+    assert "Dashed, published: 172,952 bytes." in shown.alt
+    assert shown.caption == "Recorded."
     (ax,) = shown.figure.axes
     old, *_, level = ax.lines
-    assert list(old.get_xdata()) == [1, 4, 8] and list(old.get_ydata()) == [
+    assert list(old.get_xdata()) == [1, 4, 8]
+    assert list(old.get_ydata()) == [
         68_240,
         102_263,
         138_843,
     ]
-    assert set(level.get_ydata()) == {172_952} and level.is_dashed() and ax.get_ylim()[0] == 0
+    assert set(level.get_ydata()) == {172_952}
+    assert level.is_dashed()
+    assert ax.get_ylim()[0] == 0
     assert not any(tick % 2**15 for tick in ax.get_yticks()), "bytes have round numbers of KiB"
     assert_fits(shown)
 
@@ -51,12 +55,10 @@ def test_sizes_stand_on_powers_of_two_and_lines_far_apart_on_a_logarithmic_axis(
         "Time",
     )
     (ax,) = shown.figure.axes
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log") and ax.get_ylim()[
-        0
-    ] < 0.2 < 40 < ax.get_ylim()[1]
-    assert {"4 KiB", "1 MiB"} <= set(
-        texts(shown)
-    ) and "async: 40 s at 4 KiB, 1 s at 1 MiB." in shown.alt
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert ax.get_ylim()[0] < 0.2 < 40 < ax.get_ylim()[1]
+    assert {"4 KiB", "1 MiB"} <= set(texts(shown))
+    assert "async: 40 s at 4 KiB, 1 s at 1 MiB." in shown.alt
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,8 @@ def test_of_many_tokens_every_doubling_is_marked_and_told():
         in shown.alt
     )
     line, marks, *_ = shown.figure.axes[0].lines
-    assert len(line.get_xdata()) == 20 and list(marks.get_xdata()) == [1, 2, 4, 8, 16]
+    assert len(line.get_xdata()) == 20
+    assert list(marks.get_xdata()) == [1, 2, 4, 8, 16]
     assert_fits(shown)
 
 
@@ -106,7 +109,8 @@ def ways(start: float, end: float, always: float = 1e-3) -> dict[str, dict[float
 def test_a_crossing_is_said_and_marked(methods, words: str):
     assert in_sentence(methods) == words
     shown = crossover({MiB: methods}).picture
-    assert shown.alt.startswith(f"1 MiB: {words}.") and shown.caption == f"1 MiB: {words}."
+    assert shown.alt.startswith(f"1 MiB: {words}.")
+    assert shown.caption == f"1 MiB: {words}."
     rings = [line for line in shown.figure.axes[0].lines if line.get_markersize() == 9]
     assert len(rings) == words.count("from there")
     assert [ring.get_xdata()[0] for ring in rings] == [pytest.approx(999 / 1079)] * len(rings)
@@ -126,19 +130,18 @@ def test_the_slider_walks_over_the_sizes_and_a_prediction_is_dashed():
     assert [label for label, _ in slider.options] == [
         "1 KiB",
         "64 MiB",
-    ] and slider.value == 64 * MiB
-    assert (
-        "copy on write: 10 µs at 0 %," in shown.picture.alt
-        and "25 ms at 100 %" in shown.picture.alt
-    )
+    ]
+    assert slider.value == 64 * MiB
+    assert "copy on write: 10 µs at 0 %," in shown.picture.alt
+    assert "25 ms at 100 %" in shown.picture.alt
     assert "Dashed, predicted: 50 %. 1 KiB: copy on write is always faster." in shown.picture.alt
     (dashed,) = [line for line in shown.picture.figure.axes[0].lines if line.is_dashed()]
     assert set(dashed.get_xdata()) == {0.5}
     assert_fits(shown.picture)
-    before, slider.value = page.value, 1024
-    assert (
-        page.value == shown.picture._repr_html_() != before and "predicted" not in shown.picture.alt
-    )
+    before = page.value
+    slider.value = 1024
+    assert page.value == shown.picture._repr_html_() != before
+    assert "predicted" not in shown.picture.alt
 
 
 def test_a_crossing_needs_two_methods_at_the_same_probabilities():
@@ -168,13 +171,15 @@ def at(label: str, results, meters, position) -> Picture:
 def test_the_chosen_position_is_marked_and_its_numbers_are_said():
     shown = at("Types", COSTS, NS, 4)
     assert shown.caption == "Calls. Types 4: a method 20 ns (2.0 times its lowest); a table 40 ns."
-    assert "Marked: Types 4" in shown.alt and "Types 1: a method 10 ns (its lowest)" in shown.alt
+    assert "Marked: Types 4" in shown.alt
+    assert "Types 1: a method 10 ns (its lowest)" in shown.alt
     assert (
         "Types 64: a method 30 ns (3.0 times its lowest); a table not measured here." in shown.alt
     )
     for ax, curve, mark in zip(shown.figure.axes, ([10, 20, 30], [40, 40]), (20, 40), strict=True):
         _, line, ring = ax.lines
-        assert list(line.get_ydata()) == curve and (
+        assert list(line.get_ydata()) == curve
+        assert (
             list(ring.get_xdata()),
             list(ring.get_ydata()),
         ) == ([1], [mark])
@@ -213,7 +218,8 @@ def test_the_slider_changes_the_picture_and_a_sweep_starts_at_the_fastest(chunks
         "1 MiB",
         "16 MiB",
     ]
-    assert slider.value == "64 KiB" and page.value == shown.picture._repr_html_()
+    assert slider.value == "64 KiB"
+    assert page.value == shown.picture._repr_html_()
     assert (
         "64 KiB: time 0.2 s (its lowest); anonymous, peak 64 KiB; read calls 4,096."
         in shown.picture.caption
@@ -228,10 +234,8 @@ def test_what_was_not_measured_is_said(chunks):
     shown = sweep(
         {n: replace(one, **NO_KINDS, io=IO(), wall=None) for n, one in chunks.items()}
     ).picture
-    assert (
-        texts(shown).count("not measured here") == 3
-        and "Chunk size 4 KiB: time not measured here;" in shown.alt
-    )
+    assert texts(shown).count("not measured here") == 3
+    assert "Chunk size 4 KiB: time not measured here;" in shown.alt
 
 
 def test_many_positions_label_as_many_as_fit():

@@ -71,15 +71,11 @@ def test_a_picture_needs_an_alternative_text(alt: str):
 def test_html_of_a_picture():
     shown = picture(Figure(figsize=(2, 1)), 'read & "write": 1 MiB <here>', "see <above>")
     html = shown._repr_html_()
-    assert (
-        'alt="read &amp; &quot;write&quot;: 1 MiB &lt;here&gt;"' in html
-        and "see &lt;above&gt;</figcaption>" in html
-    )
+    assert 'alt="read &amp; &quot;write&quot;: 1 MiB &lt;here&gt;"' in html
+    assert "see &lt;above&gt;</figcaption>" in html
     data = base64.b64decode(re.search(r'src="data:image/png;base64,([^"]+)"', html)[1])
-    assert (
-        Image.open(io.BytesIO(data)).size == (480, 240)
-        and repr(shown) == 'read & "write": 1 MiB <here>'
-    )
+    assert Image.open(io.BytesIO(data)).size == (480, 240)
+    assert repr(shown) == 'read & "write": 1 MiB <here>'
     assert "<figcaption" not in picture(Figure(), "one two three")._repr_html_()
 
 
@@ -107,7 +103,8 @@ def test_pictures_need_no_pyplot_and_leave_no_settings(copied):
 
 
 def test_a_widget_is_shown_with_a_copy_that_is_renewed(monkeypatch: pytest.MonkeyPatch):
-    outputs, handle = [], mock.Mock()
+    outputs = []
+    handle = mock.Mock()
     monkeypatch.setattr(
         "IPython.display.display", lambda data, **options: outputs.append(data) or handle
     )
@@ -115,8 +112,10 @@ def test_a_widget_is_shown_with_a_copy_that_is_renewed(monkeypatch: pytest.Monke
     shown = Interactive(ipywidgets.IntSlider(), picture(Figure(), "one two three"))
     shown._ipython_display_()
     view, copy = outputs
-    assert view.keys() == {lasting.VIEW, "text/html"} and not view["text/html"]
-    assert '<img alt="one two three"' in copy["text/html"] and copy["text/plain"] == "one two three"
+    assert view.keys() == {lasting.VIEW, "text/html"}
+    assert not view["text/html"]
+    assert '<img alt="one two three"' in copy["text/html"]
+    assert copy["text/plain"] == "one two three"
     assert lasting.alone(copy["text/html"]) == shown._repr_html_() != copy["text/html"]
     shown.draw(picture(Figure(), "four five six"))
     assert handle.update.call_args.args[0]["text/plain"] == repr(shown) == "four five six"
@@ -131,16 +130,19 @@ def test_curves_say_what_was_measured(copied):
     )
     assert "chunks: 1 MiB anonymous, 0 B file-backed at its peak, in 0.1 s." in shown.alt
     assert shown.caption == f"Four ways. Measured on {HERE}."
-    assert "256 MiB file-backed" in texts(shown) and "you: 256 MiB anonymous" in texts(shown)
+    assert "256 MiB file-backed" in texts(shown)
+    assert "you: 256 MiB anonymous" in texts(shown)
     assert "alone: 5 MiB anonymous" in curves(recording("alone", 5)).alt
 
 
 def test_kinds_are_stacked_on_one_scale():
-    small, large = recording("small", 10, 20, 30), recording("large", 100)
+    small = recording("small", 10, 20, 30)
+    large = recording("large", 100)
     one, other = curves(comparison(small, large)).figure.axes
     assert tops(one) == pytest.approx({"anonymous": 10, "file-backed": 30, "shared": 60}, rel=1e-3)
     assert tops(other) == pytest.approx({"anonymous": 100}, rel=1e-3)
-    assert one.get_ylim() == other.get_ylim() and one.get_xlim() == other.get_xlim()
+    assert one.get_ylim() == other.get_ylim()
+    assert one.get_xlim() == other.get_xlim()
     assert {area.get_label(): area.get_hatch() for area in one.collections} == {
         k.word: k.hatch for k in KINDS.values()
     }
@@ -152,9 +154,8 @@ def test_any_number_of_panels_fits(count: int):
     names[-1] += ", under a name of several lines, so that nobody can miss it"
     shown = curves(comparison(*(recording(name, 1 + i) for i, name in enumerate(names))))
     boxes = [ax.get_position() for ax in shown.figure.axes]
-    assert (
-        len(boxes) == count and len({(round(b.width, 6), round(b.height, 6)) for b in boxes}) == 1
-    )
+    assert len(boxes) == count
+    assert len({(round(b.width, 6), round(b.height, 6)) for b in boxes}) == 1
     assert_fits(shown)
 
 
@@ -164,20 +165,18 @@ def test_thinning_keeps_every_peak_and_the_order(seed, samples, points):
     times = np.arange(float(samples))
     thin_times, thin = thinned(times, stack, points)
     assert len(thin_times) == thin.shape[1] <= points
-    assert (np.diff(thin_times) > 0).all() and thin.sum(axis=0).min() == stack.sum(axis=0).min()
-    assert (thin.max(axis=1) == stack.max(axis=1)).all() and thin.sum(axis=0).max() == stack.sum(
-        axis=0
-    ).max()
+    assert (np.diff(thin_times) > 0).all()
+    assert thin.sum(axis=0).min() == stack.sum(axis=0).min()
+    assert (thin.max(axis=1) == stack.max(axis=1)).all()
+    assert thin.sum(axis=0).max() == stack.sum(axis=0).max()
 
 
 def test_long_curves_are_thinned():
     memory = np.full(5_000, MiB)
     memory[3_217] = 256 * MiB
     (area,) = curves(replace(recording("spike", n=5_000), file=memory)).figure.axes[0].collections
-    assert (
-        area.get_paths()[0].vertices[:, 1].max() == 256
-        and len(area.get_paths()[0].vertices) <= 2 * POINTS + 3
-    )
+    assert area.get_paths()[0].vertices[:, 1].max() == 256
+    assert len(area.get_paths()[0].vertices) <= 2 * POINTS + 3
 
 
 def test_kinds_that_were_not_measured_are_never_drawn_as_if_they_were():
@@ -197,7 +196,8 @@ def test_kinds_that_were_not_measured_are_never_drawn_as_if_they_were():
 )
 def test_a_panel_says_how_a_run_ended(end: str, words: str):
     shown = curves(comparison(recording("broken", 64, ended=end), recording("whole", 64)))
-    assert shown.alt.count(words) == 1 and words in " ".join(texts(shown))
+    assert shown.alt.count(words) == 1
+    assert words in " ".join(texts(shown))
 
 
 def test_a_run_that_ended_before_its_first_sample():
@@ -228,7 +228,8 @@ def test_a_prediction_has_the_look_of_the_memory_that_it_is_about(copied):
 def test_a_wild_prediction_does_not_flatten_the_curves(copied):
     shown = curves(copied, {"read": 10**15})
     assert shown.figure.axes[0].get_ylim()[1] < 400
-    assert "↑" in " ".join(texts(shown)) and "you predicted 931,323 GiB" in shown.alt
+    assert "↑" in " ".join(texts(shown))
+    assert "you predicted 931,323 GiB" in shown.alt
 
 
 def test_a_prediction_that_names_no_method_is_an_error(copied):
@@ -248,7 +249,8 @@ def bar_widths(ax) -> list[float]:
 def test_bars_are_as_long_as_what_was_measured(copied):
     shown = bars(copied, "wall", "anonymous", predicted={"read": 0.1})
     times, memory = shown.figure.axes
-    assert bar_widths(times) == [0.2, 0.1, 0.2, 0.05] and bar_widths(memory) == [
+    assert bar_widths(times) == [0.2, 0.1, 0.2, 0.05]
+    assert bar_widths(memory) == [
         256 * MiB,
         MiB,
         0,
@@ -273,7 +275,8 @@ def test_a_predicted_bar_has_the_look_of_its_memory():
     assert (measured.get_width(), measured.get_hatch()) == (
         guess.get_width(),
         None,
-    ) and guess.get_hatch() == "////"
+    )
+    assert guess.get_hatch() == "////"
     assert "64 MiB (you: 64 MiB anonymous)" in texts(shown)
 
 
@@ -323,14 +326,17 @@ def test_bars_refuse_what_they_cannot_draw(copied):
 
 def test_a_table_reads_the_same_in_html_and_in_a_terminal(copied):
     shown = table(copied, "anonymous", "wall", "user", caption="Four ways.")
-    html, text = shown._repr_html_(), repr(shown)
+    html = shown._repr_html_()
+    text = repr(shown)
     assert re.match(
         '<table class="zc-table"><caption style="width:max-content.*">Four ways. Measured on Linux',
         html,
     )
-    assert html.count('scope="col"') == 4 and html.count('scope="row"') == 4
+    assert html.count('scope="col"') == 4
+    assert html.count('scope="row"') == 4
     for words in ("anonymous, peak", "256 MiB", "0.05 s", "not measured here"):
-        assert words in html.replace("&nbsp;", " ") and words in text
+        assert words in html.replace("&nbsp;", " ")
+        assert words in text
     assert "256&nbsp;MiB" in html and "not measured here" in html, (
         "only a figure stays in a line with its unit"
     )
@@ -338,13 +344,16 @@ def test_a_table_reads_the_same_in_html_and_in_a_terminal(copied):
 
 def test_code_in_a_table_is_code():
     shown = Table("Of `a`.", ("what", "where"), [("`x`", "local of `f` < 3")])
-    assert shown._repr_html_().count("<code>") == 3 and "`" not in shown._repr_html_()
+    assert shown._repr_html_().count("<code>") == 3
+    assert "`" not in shown._repr_html_()
 
 
 def test_a_table_of_recorded_figures_says_where_they_come_from_and_chooses_columns():
     rust = recorded_table("rust_copy.csv", "method", "heap peak (bytes)")
-    assert rust.caption.startswith("Recorded, not measured here") and "ext4" in rust.caption
-    assert rust.header == ("method", "heap peak (bytes)") and rust.rows[0][1].startswith("1,073,74")
+    assert rust.caption.startswith("Recorded, not measured here")
+    assert "ext4" in rust.caption
+    assert rust.header == ("method", "heap peak (bytes)")
+    assert rust.rows[0][1].startswith("1,073,74")
     assert ("cp", "–") in rust.rows
     with pytest.raises(ValueError, match="no column 'heap'; there are: method, heap at the end"):
         recorded_table("rust_copy.csv", "heap")
@@ -356,11 +365,9 @@ def test_processes_of_several_groups_stand_in_one_table():
     )
     shown = shared_table({"read": Sharing((row,)), "mapped": Sharing((row, row))})
     names = ["read: worker 1", "mapped: worker 1", "mapped: worker 1", "mapped: together"]
-    assert (
-        [name for name, *_ in shown.rows] == names
-        and shown.rows[-1][2] == "4 MiB"
-        and "PSS" in shown.header
-    )
+    assert [name for name, *_ in shown.rows] == names
+    assert shown.rows[-1][2] == "4 MiB"
+    assert "PSS" in shown.header
 
 
 # --- two questions at once ------------------------------------------------------------------------
@@ -397,20 +404,18 @@ def test_quadrants_say_every_figure_and_mark_the_fastest(four):
     assert [ax.get_xlim() for ax in shown.figure.axes] == [
         (0, pytest.approx(1.6 * w)) for w in (0.4, 0.2, 30, 0.5)
     ]
-    assert (
-        "each with its own scale" in shown.alt
-        and shown.caption == f"Two questions. Measured on {HERE}."
-    )
+    assert "each with its own scale" in shown.alt
+    assert shown.caption == f"Two questions. Measured on {HERE}."
     assert_fits(shown)
 
 
 def test_a_run_that_failed_or_was_not_measured_is_not_the_fastest(four):
-    broken, elsewhere = recording(wall=0.01, ended="SIGBUS"), recording(wall=None)
+    broken = recording(wall=0.01, ended="SIGBUS")
+    elsewhere = recording(wall=None)
     four["random", "warm"] |= {"broken": broken, "elsewhere": elsewhere}
     shown = quadrants(four)
-    assert "random, warm, read: 0.3 s, the fastest" in shown.alt and "ended by SIGBUS" in texts(
-        shown
-    )
+    assert "random, warm, read: 0.3 s, the fastest" in shown.alt
+    assert "ended by SIGBUS" in texts(shown)
     assert (
         "elsewhere: not measured here, from device not measured here, faults not measured"
         in shown.alt
@@ -460,8 +465,10 @@ def test_missing_counters_are_question_marks(copied):
     shown = copy_paths(
         comparison(*(replace(one, io=IO(), **NO_KINDS) for one in copied.values())), MOVES
     )
-    assert shown.alt.count("written not measured here") == 4 and "copied once" not in shown.alt
-    assert "?" in texts(shown) and "?  not measured here" in texts(shown)
+    assert shown.alt.count("written not measured here") == 4
+    assert "copied once" not in shown.alt
+    assert "?" in texts(shown)
+    assert "?  not measured here" in texts(shown)
 
 
 def test_a_path_that_ends_in_user_memory():
@@ -482,9 +489,8 @@ def test_a_path_that_ends_in_user_memory():
     ):
         assert words in shown.alt
     assert "lent, 4,113 faults" in texts(shown)
-    assert (
-        len(arrows(shown)) == 2
-    )  # from the disk and into user memory; the mapping's pages were there
+    # from the disk and into user memory; the mapping's pages were there
+    assert len(arrows(shown)) == 2
     assert_fits(shown)
 
 

@@ -36,7 +36,8 @@ def raw(*tensors: tuple[str, str, list[int], int], pad: int = 0, **more: object)
     """A file of tensors (name, dtype, shape, bytes), in this order, with `pad` spaces after the
     header.
     """
-    table, begin = dict(more), 0
+    table = dict(more)
+    begin = 0
     for name, dtype, shape, size in tensors:
         table[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, begin + size]}
         begin += size
@@ -67,8 +68,11 @@ def test_a_file_from_its_first_byte_to_its_last(tmp_path: Path):
             shown.alt.index(f"{name}, F32 {list(one.shape)}, bytes {one.begin:,} to {one.end:,}")
             for name, one in file.entries.items()
         ]
-    assert len(places) == 3 and places == sorted(places) and "with 3 tensors" in shown.alt
-    assert shown.alt.count("borrowed in place") == 2 and shown.alt.count("no bytes") == 1
+    assert len(places) == 3
+    assert places == sorted(places)
+    assert "with 3 tensors" in shown.alt
+    assert shown.alt.count("borrowed in place") == 2
+    assert shown.alt.count("no bytes") == 1
     assert (
         shown.caption
         == f"A model. {path.stat().st_size / 1024:.3g} KiB in all; boxes not to scale."
@@ -76,7 +80,8 @@ def test_a_file_from_its_first_byte_to_its_last(tmp_path: Path):
     assert {"length", "header", "padding", "weight", "F32 [16, 16]", "borrowed in place"} <= set(
         texts(shown)
     )
-    assert len(drawn(shown, FILE)) == 2 and not drawn(shown, ANONYMOUS)
+    assert len(drawn(shown, FILE)) == 2
+    assert not drawn(shown, ANONYMOUS)
     assert (
         shown.alt
         == file_layout(path.read_bytes()).alt
@@ -100,8 +105,10 @@ def test_what_the_reader_copies_is_marked_and_nothing_else_is(tmp_path: Path):
     shown = file_layout(path)
     with TensorFile(path) as file:
         dict(file)
-        copied, entries = set(file._copies), file.entries
-    assert copied and copied < set(entries)
+        copied = set(file._copies)
+        entries = file.entries
+    assert copied
+    assert copied < set(entries)
     for name, one in entries.items():
         (words,) = [part for part in shown.alt.split(". ") if part.startswith(f"{name}, ")]
         assert (f"misaligned: copied ({one.begin:,} isn't a multiple of" in words) == (
@@ -120,9 +127,8 @@ def test_many_tensors_are_summed_up_after_the_eighth(count: int):
     ]
     shown = file_layout(raw(*names, pad=3))
     boxes = [text for text in texts(shown) if text.startswith("model.layers.")]
-    assert len(boxes) == (count if count <= 9 else 8) and (
-        f"and {count - 8} more" in texts(shown)
-    ) == (count > 9)
+    assert len(boxes) == (count if count <= 9 else 8)
+    assert (f"and {count - 8} more" in texts(shown)) == (count > 9)
     assert all("…" in words and words.endswith("weight") for words in boxes)
     assert_fits(shown)
 
@@ -137,10 +143,13 @@ def test_the_box_for_the_rest_says_its_types_and_how_many_are_copied():
         ("e", "F64", [0], 0),
     ]
     shown = file_layout(raw(*odd, pad=-int.from_bytes(raw(*odd)[:8], "little") % 8))
-    assert "and 4 more, U8, F16, F64, bytes" in shown.alt and "2 misaligned: copied" in texts(shown)
-    assert len(drawn(shown, FILE)) == 8 and len(drawn(shown, ANONYMOUS)) == 1
+    assert "and 4 more, U8, F16, F64, bytes" in shown.alt
+    assert "2 misaligned: copied" in texts(shown)
+    assert len(drawn(shown, FILE)) == 8
+    assert len(drawn(shown, ANONYMOUS)) == 1
     even = file_layout(raw(*first, ("b", "U8", [1], 1), ("c", "U8", [2], 2)))
-    assert "and 2 more, U8, bytes" in even.alt and "all borrowed in place." in even.alt
+    assert "and 2 more, U8, bytes" in even.alt
+    assert "all borrowed in place." in even.alt
 
 
 @pytest.mark.filterwarnings("error::UserWarning")  # if the font lacks a glyph
@@ -154,7 +163,8 @@ def test_names_of_any_letters_and_length_fit():
             __metadata__={"note": "héllo 权" * 40},
         )
     )
-    assert r"new\nline" in texts(shown) and shown.png
+    assert r"new\nline" in texts(shown)
+    assert shown.png
     assert_fits(shown)
 
 
@@ -163,7 +173,8 @@ def test_no_picture_of_a_damaged_file(tmp_path: Path):
     (path := tmp_path / "damaged.safetensors").write_bytes(damaged)
     with pytest.raises(SafetensorsError, match="the last tensor ends") as caught:
         file_layout(damaged)
-    assert caught.value.rule == "file length" and caught.value.path is None
+    assert caught.value.rule == "file length"
+    assert caught.value.path is None
     with pytest.raises(SafetensorsError, match=r"damaged\.safetensors: the last"):
         file_layout(path)
 
@@ -171,7 +182,8 @@ def test_no_picture_of_a_damaged_file(tmp_path: Path):
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere a file of zeros takes its room")
 def test_a_file_is_not_read_beyond_its_header(tmp_path: Path):
     path = tmp_path / "sparse.safetensors"
-    small, data = raw(("a", "U8", [2**36], 0)), 2**36
+    small = raw(("a", "U8", [2**36], 0))
+    data = 2**36
     header = small[8:].replace(b"[0,0]", b"[0,%d]" % data)
     with open(path, "wb") as file:
         file.write(len(header).to_bytes(8, "little") + header)
@@ -186,12 +198,10 @@ def test_a_file_is_not_read_beyond_its_header(tmp_path: Path):
 def test_what_is_too_long_loses_its_middle():
     assert shortened("short", 100) == "short"
     cut = shortened("model.layers.0.weight", 80, bold=True)
-    assert (
-        cut.startswith("mode")
-        and cut.endswith("ght")
-        and cut.count("…") == 1
-        and width(cut, bold=True) <= 80
-    )
+    assert cut.startswith("mode")
+    assert cut.endswith("ght")
+    assert cut.count("…") == 1
+    assert width(cut, bold=True) <= 80
 
 
 # --- copies on the way ----------------------------------------------------------------------------
@@ -210,27 +220,24 @@ WAYS = {
 
 def test_every_copy_has_its_arrow_and_its_bytes_and_every_loan_its_word():
     shown = copy_budget(WAYS, "Three ways.")
-    assert (
-        len(arrows(shown)) == 6
-        and texts(shown).count("copied") == 6
-        and texts(shown).count("lent") == 3
-    )
+    assert len(arrows(shown)) == 6
+    assert texts(shown).count("copied") == 6
+    assert texts(shown).count("lent") == 3
     assert {"7 MiB copied: 7 × the disk's 1 MiB", "nothing copied"} <= set(texts(shown))
     assert "copied to long text (1 MiB), copied to list (4 MiB), in all: 7 MiB copied" in shown.alt
     assert (
         "mapping, from page cache: lent to mapping, lent to array, in all: nothing copied."
         in shown.alt
     )
-    assert shown.caption == "Three ways." and keys(shown) == [
+    assert shown.caption == "Three ways."
+    assert keys(shown) == [
         "anonymous",
         "file-backed",
         "no memory",
     ]
-    assert (
-        len(drawn(shown, ANONYMOUS)) == 5
-        and len(drawn(shown, FILE)) == 5
-        and len(drawn(shown, ABSENT)) == 2
-    )
+    assert len(drawn(shown, ANONYMOUS)) == 5
+    assert len(drawn(shown, FILE)) == 5
+    assert len(drawn(shown, ABSENT)) == 2
     assert_fits(shown)
 
 
@@ -284,15 +291,15 @@ def test_the_parts_of_a_bar():
         "safetensors": 1,
     }
     shown = fractions(rows, "Three loaders.")
-    borrowed, owned = drawn(shown, FILE), drawn(shown, ANONYMOUS)
+    borrowed = drawn(shown, FILE)
+    owned = drawn(shown, ANONYMOUS)
     whole = borrowed[-1].get_width()
     assert [one.get_width() / whole for one in borrowed] == pytest.approx([0, 0.94, 1])
     assert [one.get_width() / whole for one in owned] == pytest.approx([1, 0.06, 0])
-    assert (
-        "94 % borrowed" in texts(shown)
-        and "escape: 94 % borrowed, 6 % owned. safetensors: 100 %" in shown.alt
-    )
-    assert keys(shown) == ["borrowed", "owned"] and shown.caption == "Three loaders."
+    assert "94 % borrowed" in texts(shown)
+    assert "escape: 94 % borrowed, 6 % owned. safetensors: 100 %" in shown.alt
+    assert keys(shown) == ["borrowed", "owned"]
+    assert shown.caption == "Three loaders."
     assert_fits(shown)
 
 
@@ -316,18 +323,22 @@ def digits(count: int, height: int = 8, across: int = 8) -> np.ndarray:
 
 
 def test_each_picture_has_its_words_and_the_wrong_ones_a_frame_and_a_sign():
-    images, read = digits(12), [3, 7, 1, "8, not 9", *range(8)]
+    images = digits(12)
+    read = [3, 7, 1, "8, not 9", *range(8)]
     images[5] //= 4  # a faint one stays faint
     shown = gallery(images, read, wrong=[3], caption="Twelve.")
     assert "12 pictures of 8 by 8 pixels, with the words: 3; 7; 1; 8, not 9; 0;" in shown.alt
     assert shown.alt.endswith("Marked as wrong: picture 4 (8, not 9).")
-    assert texts(shown).count("✗ 8, not 9") == 1 and len(texts(shown)) == 12
+    assert texts(shown).count("✗ 8, not 9") == 1
+    assert len(texts(shown)) == 12
     heavy = [one for one in rectangles(shown) if one.get_linewidth() > 2]
-    assert heavy == [rectangles(shown)[3]] and to_hex(heavy[0].get_edgecolor()) == WARNING
+    assert heavy == [rectangles(shown)[3]]
+    assert to_hex(heavy[0].get_edgecolor()) == WARNING
     for image, seen, frame in zip(
         images, shown.figure.axes[0].images, rectangles(shown), strict=True
     ):
-        assert np.array_equal(seen.get_array(), image) and seen.get_clim() == (0, 16)
+        assert np.array_equal(seen.get_array(), image)
+        assert seen.get_clim() == (0, 16)
         assert seen.get_cmap()(0.0)[:3] == (1, 1, 1)  # no ink is white
         left, right, bottom, top = seen.get_extent()
         assert (left, right, top, bottom) == pytest.approx(frame.get_bbox().extents[[0, 2, 1, 3]])
@@ -336,7 +347,9 @@ def test_each_picture_has_its_words_and_the_wrong_ones_a_frame_and_a_sign():
 
 
 def test_bools_say_the_same_as_numbers():
-    images, read, truth = digits(4), np.array([1, 2, 3, 4]), np.array([1, 0, 3, 0])
+    images = digits(4)
+    read = np.array([1, 2, 3, 4])
+    truth = np.array([1, 0, 3, 0])
     assert gallery(images, read, read != truth).alt == gallery(images, read, [1, 3]).alt
     assert "wrong" not in gallery(images, read, read != read).alt
 
@@ -346,10 +359,8 @@ def test_bools_say_the_same_as_numbers():
 def test_any_number_of_pictures_with_short_and_long_words(count: int, words: str):
     shown = gallery(digits(count, 6, 9), [words] * count, wrong=range(0, count, 2))
     one = rectangles(shown)[0]
-    assert (
-        shown.figure.get_figheight() < 10
-        and one.get_width() / one.get_height() == pytest.approx(9 / 6)
-    )
+    assert shown.figure.get_figheight() < 10
+    assert one.get_width() / one.get_height() == pytest.approx(9 / 6)
     assert_fits(shown)
 
 

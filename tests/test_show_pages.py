@@ -64,14 +64,17 @@ def test_every_page_is_one_cell_in_the_look_of_its_state(count: int):
         s: int((states == s).sum()) for s in PageState
     }
     every = np.concatenate(list(drawn.values()))
-    assert len({tuple(cell[:2]) for cell in every}) == count and len(set(areas(every))) == 1
-    assert every[:, :2].min() >= 0 and every[:, 2].max() <= WIDE
+    assert len({tuple(cell[:2]) for cell in every}) == count
+    assert len(set(areas(every))) == 1
+    assert every[:, :2].min() >= 0
+    assert every[:, 2].max() <= WIDE
     assert every[:, 3].max() <= shown.figure.get_figheight() * 96 * DOT
 
 
 def test_cells_stand_in_the_order_of_the_pages():
     shown = page_film({"mine": pages(256, ANONYMOUS=[0, 33, 255])})
-    absent, anonymous = cells(shown, ABSENT), cells(shown, ANONYMOUS)
+    absent = cells(shown, ABSENT)
+    anonymous = cells(shown, ANONYMOUS)
     rows, columns = (np.unique(np.concatenate([absent, anonymous])[:, at]) for at in (1, 0))
     assert [(list(rows).index(y), list(columns).index(x)) for x, y, *_ in anonymous] == [
         (0, 0),
@@ -108,9 +111,12 @@ def test_what_does_not_fit_is_put_together_and_a_single_page_stays_visible():
     shown = page_film({"mine": many})
     each = Layout.of(States(many), ROOM).each
     assert "mine: 2 anonymous (70000, 200000), 131,071 file-backed" in shown.alt
-    assert f"Each cell stands for {each} pages." in shown.caption and each > 1
-    rare, whole = areas(cells(shown, ANONYMOUS)), areas(cells(shown, ABSENT)).max()
-    assert len(rare) == 2 and (rare >= 0.1 * whole).all()
+    assert f"Each cell stands for {each} pages." in shown.caption
+    assert each > 1
+    rare = areas(cells(shown, ANONYMOUS))
+    whole = areas(cells(shown, ABSENT)).max()
+    assert len(rare) == 2
+    assert (rare >= 0.1 * whole).all()
     assert sum(areas(cells(shown, state)).sum() for state in LOOKS) == pytest.approx(
         whole * -(-262_144 // each)
     )
@@ -178,13 +184,12 @@ def test_a_film_has_a_sentence_and_a_row_of_cells_for_each_step(film: Film):
         assert words in shown.alt
     assert shown.caption == f"Four steps. Measured on {HERE}."
     assert {"touch 3", "1 major fault", "byte read: 3", "my page table"} <= set(texts(shown))
-    assert (
-        sum(len(cells(shown, state)) for state in LOOKS) == (4 + 4 + 1) * 16
-        and len(cells(shown, FORKED)) == 2
-    )
+    assert sum(len(cells(shown, state)) for state in LOOKS) == (4 + 4 + 1) * 16
+    assert len(cells(shown, FORKED)) == 2
     assert "the child's page table" in texts(shown)
     two_columns = texts(page_film(film[:3]))
-    assert {"0", "15"} <= set(two_columns) and "child" not in " ".join(two_columns)
+    assert {"0", "15"} <= set(two_columns)
+    assert "child" not in " ".join(two_columns)
 
 
 def test_what_a_step_changed_is_outlined(film: Film):
@@ -192,24 +197,27 @@ def test_what_a_step_changed_is_outlined(film: Film):
     (cell,), lines = cells(shown, ANONYMOUS), boxes(shown, INK)
     left, top, right, bottom = *lines[:, :2].min(axis=0), *lines[:, 2:].max(axis=0)
     gap = cell[0] - left
-    assert 0 < gap < 10 and (left, top, right, bottom) == (*(cell[:2] - gap), *(cell[2:] + gap))
+    assert 0 < gap < 10
+    assert (left, top, right, bottom) == (*(cell[:2] - gap), *(cell[2:] + gap))
     assert "changed" in texts(shown)
     still = page_film([film[1], film[1]])
-    assert not len(boxes(still, INK)) and "changed" not in texts(still)
+    assert not len(boxes(still, INK))
+    assert "changed" not in texts(still)
 
 
 def test_a_stretch_that_changed_has_one_outline(film: Film):
     shown = page_film(film[:2])
-    lines, drawn = boxes(shown, INK), cells(shown, FILE)
+    lines = boxes(shown, INK)
+    drawn = cells(shown, FILE)
     inside = [
         line
         for line in lines
         for cell in drawn
         if (line[:2] < cell[2:]).all() and (cell[:2] < line[2:]).all()
     ]
-    assert (
-        len(lines) == 2 * (2 * 16 + 2) and not inside
-    )  # above, below, and at the two ends; in both columns
+    # above, below, and at the two ends; in both columns
+    assert len(lines) == 2 * (2 * 16 + 2)
+    assert not inside
 
 
 @pytest.mark.parametrize(("count", "steps"), [(16, 8), (4096, 3), (100_000, 2)])
@@ -225,13 +233,13 @@ def test_films_of_all_sizes_stay_on_the_page(count: int, steps: int):
     )
     shown = page_film([replace(one, action=f"scan number {i}") for i in range(steps)])
     drawn = np.concatenate([cells(shown, state) for state in LOOKS])
-    assert drawn[:, 0].min() >= 0 and drawn[:, 2].max() <= WIDE
+    assert drawn[:, 0].min() >= 0
+    assert drawn[:, 2].max() <= WIDE
     assert (
         drawn[:, 2] - drawn[:, 0]
     ).min() >= 3 * DOT  # a cell and its gap take at least 4 of the page's pixels
-    assert (
-        shown.alt.count("scan number") == steps and "1 major fault and 1 minor fault" in shown.alt
-    )
+    assert shown.alt.count("scan number") == steps
+    assert "1 major fault and 1 minor fault" in shown.alt
 
 
 def test_a_film_from_elsewhere_says_what_is_missing():
@@ -245,13 +253,14 @@ def test_a_film_from_elsewhere_says_what_is_missing():
 
 
 def test_maps_by_name_are_outlined_where_they_differ_from_before():
-    now, then = {"mine": pages(16, FILE=[1, 2]), "new": pages(16)}, {"mine": pages(16, FILE=[1])}
+    now = {"mine": pages(16, FILE=[1, 2]), "new": pages(16)}
+    then = {"mine": pages(16, FILE=[1])}
     shown = page_film(now, before=then)
     lines, (_, cell) = boxes(shown, INK), cells(shown, FILE)
-    assert len(lines) == 4 and "changed" in texts(shown)
-    assert (lines[:, :2].min(axis=0) < cell[:2]).all() and (
-        lines[:, 2:].max(axis=0) > cell[2:]
-    ).all()
+    assert len(lines) == 4
+    assert "changed" in texts(shown)
+    assert (lines[:, :2].min(axis=0) < cell[:2]).all()
+    assert (lines[:, 2:].max(axis=0) > cell[2:]).all()
     assert not len(boxes(page_film(now, before=now), INK))
 
 
@@ -259,7 +268,8 @@ def test_a_long_legend_has_two_rows():
     states = pages(16, ANONYMOUS=[1], FORKED=[2], SWAPPED=[3], SHARED=[4], FILE=[5])
     dirty = replace(cached(16, [2]), dirty=1, dirty_pages=np.arange(16) == 2)
     shown = page_film({"mine": states, "file": dirty}, before={"mine": pages(16)})
-    assert len(shown.figure.legends) == 2 and len(keys(shown)) == 8
+    assert len(shown.figure.legends) == 2
+    assert len(keys(shown)) == 8
     assert_fits(shown)
 
 

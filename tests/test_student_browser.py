@@ -178,12 +178,10 @@ def test_the_lesson_then_has_what_is_new_and_what_is_the_student_s(lab: Page):
         "What I say.",
         "**The rule:** look.",
     ]
-    assert (
-        "mine" in answer
-        and ".reset()" in reset
-        and starter == exercise("00.grow").cell
-        and "hand_in" in last
-    )
+    assert "mine" in answer
+    assert ".reset()" in reset
+    assert starter == exercise("00.grow").cell
+    assert "hand_in" in last
     assert [output["text"] for output in outputs(lab) if output["cell"] == "imports"] == ["42\n"]
     expect(cell(lab, "title")).to_contain_text("again")
     expect(lab.locator(".jp-Dialog").filter(visible=True)).to_have_count(0)

@@ -9,9 +9,8 @@ all_at_work = processes.Barrier(cores)
 def work(number):
     threads = 1  # OMP_NUM_THREADS=1
     together = threading.Barrier(threads + 1)
-    pool = [
-        threading.Thread(target=together.wait) for _ in range(threads)
-    ]  # stands for the threads of a BLAS
+    # stands for the threads of a BLAS
+    pool = [threading.Thread(target=together.wait) for _ in range(threads)]
     for thread in pool:
         thread.start()
     count = len([thread for thread in pool if thread.is_alive()])

@@ -13,9 +13,8 @@ def answer(number):
 threading.stack_size(16 << 20)
 with open("/proc/self/statm") as file:
     taken = int(file.read().split()[0]) * resource.getpagesize()
-limit = taken + (
-    1 << 30
-)  # of addresses, for the stacks: a limit on tasks would count the user's other programs
+# of addresses, for the stacks: a limit on tasks would count the user's other programs
+limit = taken + (1 << 30)
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 pool = ThreadPoolExecutor(4)

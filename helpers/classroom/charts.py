@@ -42,15 +42,8 @@ OUTCOMES = (
     Kind("not graded", "#ffffff", "#565656", "xxx"),
     Kind("missing", "#ffffff", "#565656", None),
 )
-LEGEND, BAR, HILL, GAP, LINE, LABEL, SCALE = (
-    32,
-    20,
-    40,
-    14,
-    15,
-    200,
-    27,
-)  # pixels; LABEL is the widest, SCALE the axis
+# pixels; LABEL is the widest, SCALE the axis
+LEGEND, BAR, HILL, GAP, LINE, LABEL, SCALE = (32, 20, 40, 14, 15, 200, 27)
 STEPS, FARTHEST = 32, 8  # in a histogram; times the largest median
 MEASURED = {"color": INK, "linewidth": 2.4}
 AGAIN = {"facecolor": "#d9d5cc", "edgecolor": "#8a8378", "linewidth": 0.8}  # a second vote
@@ -85,7 +78,8 @@ def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture],
     given = [hand_in.predictions for hand_in in hand_ins if hand_in.lesson == lesson.number]
     drawn, too_few = [], []
     for question in lesson.questions:
-        answers, shown = [one[question.key] for one in given if question.key in one], None
+        answers = [one[question.key] for one in given if question.key in one]
+        shown = None
         with for_one() as reasons:
             shown = chart(question, answers, caption=f"{plain(question.text)} ({question.key})")
         if shown:
@@ -114,7 +108,8 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
         Counter(filter(None, (_chosen(question, answer) for answer in answers)))
         for answers in votes
     ]
-    measured, total = _chosen(question, question.measured), chosen[0].total()
+    measured = _chosen(question, question.measured)
+    total = chosen[0].total()
     if total < MIN_ANSWERS:
         return None
     if question.kind in ("choice", "quiz") and question.names:
@@ -141,10 +136,8 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
     ]
     word, keys = by, []
     if len(votes) > 1:
-        word, keys = (
-            f"first vote: {total}",
-            [Patch(label=f"second vote: {chosen[-1].total()}", **AGAIN)],
-        )
+        word = f"first vote: {total}"
+        keys = [Patch(label=f"second vote: {chosen[-1].total()}", **AGAIN)]
     first = [(name, {word: each[0]}) for name, each in counts.items()]
     fig, ax = _bars(first, {word: {"fill": False, **PREDICTED}}, ends[0], *keys)
     starts = [0.0]
@@ -219,7 +212,8 @@ def _spread(
     second vote; the medians, and the number `measured`. What is larger than the axis is a bar of
     its own, at its end.
     """
-    votes, unit = [list(filter(len, of)) for of in answers.values()], question.unit
+    votes = [list(filter(len, of)) for of in answers.values()]
+    unit = question.unit
     every = [numbers for of in votes for numbers in of]
     top, step = _axis(every, [*measured.values()], question.most)
     edges = np.linspace(-step / 2, top + step / 2, round(top / step) + 2)
@@ -251,7 +245,8 @@ def _spread(
         low, median, high = map(float, np.quantile(of[0], (0.25, 0.5, 0.75)))
         if median <= top:
             ax.plot(median, ground + tall / 8, clip_on=False, marker="^", markersize=5.5, color=INK)
-        lines, text = [f"median {in_unit(median, unit)}"], f"{name}: " if name else ""
+        lines = [f"median {in_unit(median, unit)}"]
+        text = f"{name}: " if name else ""
         half = f"half of them from {digits(low)} to {digits(high)}"
         text += f"{len(of[0])} predictions, median {digits(median)}, {half}"
         for numbers in of[1:]:
@@ -301,7 +296,8 @@ def _axis(
     what was measured, and the most that may be answered or, without that, the largest prediction
     that isn't an outlier (Tukey's fence), but at most FARTHEST times the largest median.
     """
-    ends, middles = list(measured), list(measured)
+    ends = list(measured)
+    middles = list(measured)
     for numbers in answers:
         low, middle, high = np.quantile(numbers, (0.25, 0.5, 0.75))
         ends.append(max(number for number in numbers if number <= high + 1.5 * (high - low)))

@@ -87,9 +87,8 @@ def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = F
         files = made(rest, hand_ins(known)) | {"gradebook.csv": gradebook(graded(known, course))}
     for name, data in files.items():
         path = folder / name
-        if (
-            not path.is_file() or path.read_bytes() != data
-        ):  # most are the same, and syncing each of them is slow
+        # most are the same, and syncing each of them is slow
+        if not path.is_file() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, data)
     for path in written(folder) - {folder / name for name in files}:

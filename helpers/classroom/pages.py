@@ -18,9 +18,8 @@ from .lessons import exercise, exercise_title, lesson
 from .reading import UNREADABLE, one_line
 from .store import Answer
 
-HANDOUTS = (
-    ROOT / "helpers" / "publish" / "template"
-)  # not imported: loading nbconvert takes seconds
+# not imported: loading nbconvert takes seconds
+HANDOUTS = ROOT / "helpers" / "publish" / "template"
 
 
 def number(value: float) -> str:

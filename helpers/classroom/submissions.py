@@ -272,10 +272,8 @@ def _when(entry: Entry, file: File, reader: Reader) -> tuple[str, float]:
 # --- what is in a notebook, without parsing all of it ---------------------------------------------
 def _checked(notebook: bytes) -> str:
     """The lesson that most of the notebook's calls of `check` belong to; "" if there are none."""
-    known, found = (
-        set(keys()),
-        (match[1].decode(errors="replace") for match in CHECKED.finditer(notebook)),
-    )
+    known = set(keys())
+    found = (match[1].decode(errors="replace") for match in CHECKED.finditer(notebook))
     counted = Counter(key[:2] for key in found if key in known)
     return max(sorted(counted), key=counted.__getitem__, default="")
 

@@ -102,6 +102,7 @@ def notes(run: Recording) -> Iterator[str]:
             "them."
         )
     if (run.imported or 0) >= MiB:
-        size, names = in_words(run.imported, "bytes"), ",".join(run.imports)
+        size = in_words(run.imported, "bytes")
+        names = ",".join(run.imports)
         before = f" With `--modules {names}` they are there before." if names else ""
         yield f"Of the growth, {size} came while modules were imported: code, mostly.{before}"

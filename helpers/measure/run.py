@@ -371,7 +371,9 @@ class _Watch:
         self.end = self.began + options.timeout
 
     def _through_the_call(self) -> None:
-        process, mail, options = self.process, self.process.mail, self.options
+        process = self.process
+        mail = self.process.mail
+        options = self.options
         process.allow(b"call")
         self._sample(mail.done.wait, self.samples)
         self.saw_end = time.perf_counter()
@@ -407,7 +409,9 @@ class _Watch:
         """Samples until `over`, which does the waiting, says so; or the process has ended; or it is
         stopped.
         """
-        process, limit, due = self.process, self.options.limit, time.perf_counter()
+        process = self.process
+        limit = self.options.limit
+        due = time.perf_counter()
         while not process.stopped:
             now = time.perf_counter()
             if now >= due:
@@ -447,7 +451,8 @@ class _Watch:
         Growth after the function has returned counts only where it is more than sending the result
         takes.
         """
-        message, base = self.process.mail.message, self.base
+        message = self.process.mail.message
+        base = self.base
         began = min(max(message.get("began", 0), self.began), self.saw_end)
         finished = min(max(message.get("finished", self.saw_end), began), self.saw_end)
         samples = [(min(max(t, began), finished), s) for t, s in self.samples]

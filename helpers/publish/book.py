@@ -33,14 +33,8 @@ LIMIT = 600  # seconds to print
 AFTER_LESSONS = (*reversed(APPENDICES.values()), "casebook.html", "claims.html", "glossary.html")
 LEFT_OUT = {"index.html", "search.html"}  # the contents take their place
 ON_SCREEN = "nav, script, button, template, [hidden]"
-IDS = {
-    "id",
-    "aria-labelledby",
-    "aria-describedby",
-    "aria-controls",
-    "headers",
-    "for",
-}  # attributes that hold ids
+# attributes that hold ids
+IDS = {"id", "aria-labelledby", "aria-describedby", "aria-controls", "headers", "for"}
 
 
 def chromium() -> str | None:
@@ -101,7 +95,8 @@ def book(folder: Path, into: Path = BOOK, *, browser: str) -> int:
     """Prints the pages in `folder` as one PDF, written whole or not at all; how many pages it has.
     HandoutError.
     """
-    made, places = chapters(folder), {}
+    made = chapters(folder)
+    places = {}
     into.parent.mkdir(parents=True, exist_ok=True)
     for _ in progress_bar(range(2), desc="printing", unit="time"):
         html = filled("book.html.j2", chapters=made, places=places, released=str(edition()))
@@ -121,7 +116,8 @@ def printed(html: str, folder: Path, browser: str) -> bytes:
     settings: with the user's, it'd hand the page to a browser that's open.
     """
     with temporary_folder(folder, ".printing") as room:
-        page, pdf = room / "book.html", room / "book.pdf"
+        page = room / "book.html"
+        pdf = room / "book.pdf"
         page.write_text(html, encoding="utf-8")
         own = (f"--user-data-dir={room / 'settings'}", f"--print-to-pdf={pdf}", page.as_uri())
         try:

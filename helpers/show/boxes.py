@@ -17,13 +17,11 @@ from matplotlib.textpath import text_to_path
 
 from .figure import INK, LOOK, PAGE, Kind, paint
 
-WIDE, LINE, BAND, PAD = (
-    680,
-    15,
-    10,
-    7,
-)  # the page, a line of text, a box's band, the space beside text
-SIZE, SANS, MONO = LOOK["font.size"], "DejaVu Sans", "DejaVu Sans Mono"
+# the page, a line of text, a box's band, the space beside text
+WIDE, LINE, BAND, PAD = (680, 15, 10, 7)
+SIZE = LOOK["font.size"]
+SANS = "DejaVu Sans"
+MONO = "DejaVu Sans Mono"
 
 
 def sheet(height: float) -> tuple[Figure, Axes]:
@@ -71,7 +69,8 @@ def wrapped(text: str, room: float, size: float = SIZE, bold: bool = False) -> l
 
 def shortened(text: str, room: float, size: float = SIZE, bold: bool = False, **family: str) -> str:
     """Cuts the middle out of a line until it fits `room` pixels: names differ at their ends."""
-    letters, line = min(len(text), int(room)), text  # no letter is narrower than a pixel
+    letters = min(len(text), int(room))
+    line = text  # no letter is narrower than a pixel
     while (len(line) > room or width(line, size, bold, **family) > room) and letters > 2:
         letters -= 1
         line = f"{text[: letters // 2]}…{text[-(letters // 2) :]}"

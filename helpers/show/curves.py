@@ -40,12 +40,8 @@ from .words import (
     with_machine,
 )
 
-BOX = {
-    "facecolor": "white",
-    "alpha": 0.85,
-    "linewidth": 0,
-    "pad": 0.8,
-}  # around a text that stands on a curve
+# around a text that stands on a curve
+BOX = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8}
 MOST_MARKS = 30  # whose names a panel has room for
 POINTS = 400  # per panel: more than its pixels on the page
 
@@ -80,7 +76,8 @@ def curves(
     end = longest * factor or 1
     texts, rows = {}, {}
     for name, recording in methods.items():
-        end_words, all_peaks = ended(recording), peaks(recording)
+        end_words = ended(recording)
+        all_peaks = peaks(recording)
         visible = [peak for peak in all_peaks if peak[0] >= 0.05 * top * MiB] or [max(all_peaks)]
         each = (
             [f"{in_words(value, 'bytes')} {word}" for value, word in some]
@@ -213,7 +210,9 @@ def _draw_rest(ax: Axes, recording: Recording, factor: float, longest: float) ->
     """A dot where the call ended, and what stayed: on the side that has room in this panel."""
     times, stack = thinned(recording.times, _stack(recording))
     rest = int(stack[:, -1].sum())
-    end, side, shift = (times[-1] * factor, rest / MiB), "right", -4
+    end = (times[-1] * factor, rest / MiB)
+    side = "right"
+    shift = -4
     if times[-1] < longest / 2:
         side, shift = "left", 4
     ax.plot(*end, marker="o", markersize=4, color=QUIET, clip_on=False, zorder=5)
@@ -259,7 +258,8 @@ def _draw_guess(ax: Axes, guess: float, end: float, top: float) -> None:
     panel, an arrow.
     """
     inside = guess / MiB <= top
-    corner, tall = (1.02 * end, 0), min(guess / MiB, top)
+    corner = (1.02 * end, 0)
+    tall = min(guess / MiB, top)
     ax.plot(
         (0, 1.02 * end), (tall, tall), **PREDICTED | {"color": KINDS["anonymous"].edge}, zorder=0.5
     )

@@ -76,9 +76,11 @@ def _figure(
         }
         for position, one in results.items()
     }
-    tall, edges = 2.4, {"top": 0.89, "bottom": 0.19}
+    tall = 2.4
+    edges = {"top": 0.89, "bottom": 0.19}
     if len(units) > 2:
-        tall, edges = 3.6, {"top": 0.93, "bottom": 0.12, "hspace": 0.72}
+        tall = 3.6
+        edges = {"top": 0.93, "bottom": 0.12, "hspace": 0.72}
     fig = Figure(figsize=(PAGE, tall))
     panels = fig.subplot_mosaic(
         {1: "a", 2: "ab", 3: "ab;ac"}[len(units)], gridspec_kw=FRAME | edges
@@ -111,10 +113,8 @@ def _numbers(rows: Rows, units: Mapping[str, str], position: str) -> list[str]:
         f"{_title(meter)} {amount(rows[position][meter], unit)}" for meter, unit in units.items()
     ]
     first = next(iter(units))
-    value, measured = (
-        rows[position][first],
-        [row[first] for row in rows.values() if row[first] is not None],
-    )
+    value = rows[position][first]
+    measured = [row[first] for row in rows.values() if row[first] is not None]
     if value is not None and 0 < (lowest := min(measured)) < max(measured):
         numbers[0] += (
             f" ({'its lowest' if value == lowest else f'{value / lowest:.1f} times its lowest'})"
@@ -123,13 +123,14 @@ def _numbers(rows: Rows, units: Mapping[str, str], position: str) -> list[str]:
 
 
 def _draw(ax: Axes, rows: Rows, meter: str, units: Mapping[str, str], chosen: str) -> None:
-    unit, words, place = units[meter], list(rows), list(rows).index(chosen)
+    unit = units[meter]
+    words = list(rows)
+    place = list(rows).index(chosen)
     ax.set_title(_title(meter))
     ax.set_xlim(-0.4, len(rows) - 0.6)
-    step, apart = (
-        ax.get_position().width * PAGE * 96 / len(words),
-        1,
-    )  # label as many positions as fit below the axis
+    # label as many positions as fit below the axis
+    step = ax.get_position().width * PAGE * 96 / len(words)
+    apart = 1
     while any((width(a) + width(b)) / 2 + 8 > apart * step for a, b in pairwise(words[::apart])):
         apart += 1
     ax.set_xticks(range(0, len(rows), apart), words[::apart])

@@ -12,10 +12,8 @@ from .figure import GRID, WARNING, Picture, look, picture
 
 MOST, ROW, NARROWEST = 24, 8, 3  # pictures; per row; per row if their words are long
 WRONG = "✗ "
-SIDE, AIR = (
-    64,
-    12,
-)  # the page's pixels: a picture's longer side; the space around a picture and its words
+# the page's pixels: a picture's longer side; the space around a picture and its words
+SIDE, AIR = (64, 12)
 
 
 @look()
@@ -52,9 +50,8 @@ def gallery(
     marked[np.asarray(wrong) if len(wrong) else []] = 1
     texts = [f"{WRONG * mark}{word}" for word, mark in zip(words, marked.tolist(), strict=True)]
     widest = max(width(text, bold=True) for text in texts)
-    most = max(
-        NARROWEST, min(ROW, int(WIDE / (widest + AIR)))
-    )  # as many per row as leave the words on one line
+    # as many per row as leave the words on one line
+    most = max(NARROWEST, min(ROW, int(WIDE / (widest + AIR))))
     columns = max(NARROWEST, -(-len(texts) // -(-len(texts) // most)))  # the same in every row
     lines = [
         wrapped(text, WIDE / columns - AIR, bold=bool(mark))
@@ -66,8 +63,10 @@ def gallery(
     scale = SIDE / max(images.shape[1:])
     down, across = (scale * side for side in images.shape[1:])
     for index, image in enumerate(images):
-        middle, top = (index % columns + 0.5) * WIDE / columns, index // columns * tall + AIR
-        left, head = middle - across / 2, top + (SIDE - down) / 2
+        middle = (index % columns + 0.5) * WIDE / columns
+        top = index // columns * tall + AIR
+        left = middle - across / 2
+        head = top + (SIDE - down) / 2
         place = (left, left + across, head + down, head)
         ax.imshow(
             image,

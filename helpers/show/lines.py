@@ -61,7 +61,8 @@ def lines(
         ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xticks(numbers, [amount(number, by_unit) for number in numbers])
     highest = [max(line.values()) for line in results.values()] + ([level[1]] if level else [])
-    high, low = max(highest), min(values) / 1.5
+    high = max(highest)
+    low = min(values) / 1.5
     if high > LOG_FROM * min(highest):
         ax.set_yscale("log")
         ax.set_ylim(low, low * (high / low) ** (1 / (1 - FREE)))

@@ -85,7 +85,8 @@ def memory_words(
             address = f"{at[row]:#x}" if row in at else ""
             ax.text(4, under, address, va="top", color=QUIET, family=MONO, fontsize=7.5)
         for index, (name, value) in enumerate(rows[row][first : first + EACH]):
-            left, offset = LEFT + index * ACROSS, f"+{(first + index) * WORD}"
+            left = LEFT + index * ACROSS
+            offset = f"+{(first + index) * WORD}"
             ax.add_patch(
                 Rectangle((left, top), ACROSS, BOX, facecolor="white", edgecolor=INK, linewidth=1)
             )
@@ -104,14 +105,15 @@ def memory_words(
                 left + 6, top + 32, _value(value), va="center_baseline", family=MONO, fontsize=7.5
             )
     for number, (place, to) in enumerate(pointers.items()):
-        line, into = _line(place), entering[to]
-        start, below = LEFT + (place[1] % EACH + 0.5) * ACROSS, tops[line] + BOX
+        line = _line(place)
+        into = entering[to]
+        start = LEFT + (place[1] % EACH + 0.5) * ACROSS
+        below = tops[line] + BOX
         foot = below + 8 + LANE * leaving[line].index(place)
-        end, top = LEFT + 16 + 14 * into.index(place), tops[to, 0]
-        lane, head = (
-            RIGHT + 8 + number * LANE % 32,
-            top - 10 - LANE * (len(into) - 1 - into.index(place)),
-        )
+        end = LEFT + 16 + 14 * into.index(place)
+        top = tops[to, 0]
+        lane = RIGHT + 8 + number * LANE % 32
+        head = top - 10 - LANE * (len(into) - 1 - into.index(place))
         around = [(end, foot)] if place in near else [(lane, foot), (lane, head), (end, head)]
         pointed(ax, [(start, below), (start, foot), *around, (end, top)])
     texts = {

@@ -144,12 +144,13 @@ def _drawn(panels: list[_Panel], labels: list[str], above: float) -> Figure:
     for the numbers, which take the place of an axis.
     """
     lines = [line for label in labels for line in label.splitlines()]
-    left, each = 0.15 + 0.075 * max(map(len, lines)), 0.27 if len(lines) == len(labels) else 0.34
+    left = 0.15 + 0.075 * max(map(len, lines))
+    each = 0.27 if len(lines) == len(labels) else 0.34
     rooms = [0.2 + 0.075 * max(len(words) for _, _, words in panel.bars) for panel in panels]
-    width = max(
-        PAGE, left + sum(rooms) + 0.5 * len(panels)
-    )  # long text makes a wider picture, never shorter bars
-    height, across = above + each * len(labels) + 0.06, (width - left - sum(rooms)) / len(panels)
+    # long text makes a wider picture, never shorter bars
+    width = max(PAGE, left + sum(rooms) + 0.5 * len(panels))
+    height = above + each * len(labels) + 0.06
+    across = (width - left - sum(rooms)) / len(panels)
     fig = Figure(figsize=(width, height))
     for index, panel in enumerate(panels):
         x = left + index * across + sum(rooms[:index])
@@ -161,7 +162,8 @@ def _drawn(panels: list[_Panel], labels: list[str], above: float) -> Figure:
         ax.spines["bottom"].set_visible(False)
         ax.grid(False)
         for row, (values, guess, words) in enumerate(panel.bars):
-            at, thick = 0.0, (0.62 if guess is None else 0.38) * 0.27 / each
+            at = 0.0
+            thick = (0.62 if guess is None else 0.38) * 0.27 / each
             middle = row if guess is None else row - 0.12 * 0.27 / each
             for meter, value in zip(panel.meters, values, strict=True):
                 ax.barh(
@@ -174,11 +176,9 @@ def _drawn(panels: list[_Panel], labels: list[str], above: float) -> Figure:
                 )
                 at += value or 0
             if guess is not None:
-                wide, corner, tall = (
-                    min(guess, 1.02 * panel.end),
-                    (0, middle + thick / 2),
-                    0.24 * 0.27 / each,
-                )
+                wide = min(guess, 1.02 * panel.end)
+                corner = (0, middle + thick / 2)
+                tall = 0.24 * 0.27 / each
                 ax.add_patch(
                     Rectangle(corner, wide, tall, zorder=3, clip_on=False, **guessed(panel.kind))
                 )

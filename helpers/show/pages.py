@@ -38,24 +38,13 @@ from .words import count
 # A picture of cells is laid out in its own dots, 2.5 per page pixel, so all gaps are equally wide.
 DOT = 2.5
 WIDE = round(PAGE * 96 * DOT)
-LARGEST, LEAST, LEAST_OF_MANY = (
-    104,
-    10,
-    20,
-)  # a cell and its gap: at most; at least for one page, for several
+# a cell and its gap: at most; at least for one page, for several
+LARGEST, LEAST, LEAST_OF_MANY = (104, 10, 20)
 TALLEST = 840  # of a grid
-MARGIN, KEY, LINE, SMALL, TINY = (
-    10,
-    46,
-    38,
-    32,
-    24,
-)  # the margin; a row of keys, of text, small text, numbers
-TEXT, BETWEEN, LETTER = (
-    332,
-    34,
-    14,
-)  # at the left of a film's row; between its columns; a small letter
+# the margin; a row of keys, of text, small text, numbers
+MARGIN, KEY, LINE, SMALL, TINY = (10, 46, 38, 32, 24)
+# at the left of a film's row; between its columns; a small letter
+TEXT, BETWEEN, LETTER = (332, 34, 14)
 OUTLINED = 15  # smaller cells get no outline: a thousand outlines hide their cells
 DIRTY = {
     "marker": "o",
@@ -81,7 +70,8 @@ def page_film(
     mapping of the same names. ValueError if there's nothing to show.
     """
     if isinstance(steps, Mapping):
-        rows, earlier = _named(steps), {row.title: row for row in _named(before or {})}
+        rows = _named(steps)
+        earlier = {row.title: row for row in _named(before or {})}
         lasts = [earlier.get(row.title) for row in rows]
     else:
         rows = [_step(step) for step in steps]
@@ -97,9 +87,8 @@ def page_film(
         row.lay_out(across, last)
     grids = [grid for row in rows for grid in row.grids.values()]
     layouts = [layout for row in rows for layout in row.layouts.values()]
-    first = layouts[
-        0
-    ]  # pages have numbers if all grids are single rows of the same cells, with room for a number
+    # pages have numbers if all grids are single rows of the same cells, with room for a number
+    first = layouts[0]
     numbered = (
         set(layouts) == {first}
         and first.columns > first.rows == first.each == 1
@@ -137,10 +126,13 @@ class States:
         self.reason = pages.why
         if isinstance(pages, PageMap):
             self.names = {state: state.words for state in LOOKS}
-            self.pages, self.dirty, self.more = pages.states, None, []
+            self.pages = pages.states
+            self.dirty = None
+            self.more = []
         else:
             self.names = {PageState.FILE: "cached", PageState.ABSENT: "not cached"}
-            self.pages, self.dirty = None, pages.dirty_pages
+            self.pages = None
+            self.dirty = pages.dirty_pages
             if pages.cached is not None:
                 self.pages = np.where(pages.cached, PageState.FILE, PageState.ABSENT).astype(
                     np.uint8
@@ -217,7 +209,8 @@ class Layout(NamedTuple):
             return cls(1, 1, 1, 160)
         each = 1
         while True:
-            cells, least = -(-len(states.pages) // each), LEAST if each == 1 else LEAST_OF_MANY
+            cells = -(-len(states.pages) // each)
+            least = LEAST if each == 1 else LEAST_OF_MANY
             wanted = 2 ** max(4, math.ceil(math.log2(4 * cells) / 2))  # four times as wide as tall
             columns = min(wanted, 2 ** int(math.log2(width / least)))
             layout = cls(columns, -(-cells // columns), each, min(int(width) // columns, LARGEST))
@@ -262,7 +255,8 @@ class _Row:
         _write(ax, MARGIN, y + LINE - 12, self.lines, LINE, fontweight="bold")
         _write(ax, MARGIN, y + LINE * len(self.lines) + 24, self.notes, color=QUIET, fontsize=7.5)
         for head, layout in self.layouts.items():
-            x, grid = columns[head], self.grids[head]
+            x = columns[head]
+            grid = self.grids[head]
             if grid.counts:
                 _draw(ax, grid, layout, x, y, self.outlined.get(head))
             else:  # why there's no grid, in its place
@@ -330,23 +324,22 @@ def _draw(
     """Draws the grid with its corner at (x, y), and a line around the pages of `outlined`, (pages,)
     bool.
     """
-    side, index = layout.pitch - layout.gap, np.arange(-(-len(states.pages) // layout.each))
-    left, top = (
-        x + index % layout.columns * layout.pitch,
-        y + index // layout.columns * layout.pitch,
-    )
+    side = layout.pitch - layout.gap
+    index = np.arange(-(-len(states.pages) // layout.each))
+    left = x + index % layout.columns * layout.pitch
+    top = y + index // layout.columns * layout.pitch
     at = np.arange(len(states.pages)) // layout.each * len(LOOKS) + states.pages
     counts = (
         np.bincount(at, minlength=len(index) * len(LOOKS))
         .reshape(len(index), len(LOOKS))
         .T[list(LOOKS)]
     )
-    shares = np.where(
-        counts > 0, np.maximum(counts / counts.sum(axis=0), RARE), 0
-    )  # (states, cells)
+    # (states, cells)
+    shares = np.where(counts > 0, np.maximum(counts / counts.sum(axis=0), RARE), 0)
     bottoms = np.zeros(len(index))
     for state, share in zip(LOOKS, shares / shares.sum(axis=0), strict=True):
-        some, tops = share > 0, bottoms + share
+        some = share > 0
+        tops = bottoms + share
         if some.any():
             boxes = (
                 left,
@@ -383,12 +376,16 @@ def _outline(changed: np.ndarray, layout: Layout, x: int, y: int) -> Path:
     """Lines as wide as a gap, along every edge between a changed and an unchanged cell."""
     grid = np.zeros((layout.rows + 2, layout.columns + 2), bool)
     grid[1:-1, 1:-1].flat[: len(changed)] = changed
-    inner, gap, parts = grid[1:-1, 1:-1], layout.gap, []
+    inner = grid[1:-1, 1:-1]
+    gap = layout.gap
+    parts = []
     for rows, columns, dx, dy in ((0, 1, 0, -1), (2, 1, 0, 1), (1, 0, -1, 0), (1, 2, 1, 0)):
         neighbour = grid[rows : rows + layout.rows, columns : columns + layout.columns]
         row, column = np.nonzero(inner & ~neighbour)
-        left, top = x + column * layout.pitch - gap, y + row * layout.pitch - gap
-        right, bottom = left + layout.pitch + gap, top + layout.pitch + gap
+        left = x + column * layout.pitch - gap
+        top = y + row * layout.pitch - gap
+        right = left + layout.pitch + gap
+        bottom = top + layout.pitch + gap
         parts.append(
             (
                 right - gap if dx > 0 else left,

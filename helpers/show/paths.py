@@ -31,10 +31,8 @@ from .words import Methods, alt_text, by_name, count, ended, faults, with_machin
 
 Move = Literal["read/write", "map", "in kernel"]
 MOVES = {"read/write": "through user memory", "map": "mapped", "in kernel": "inside the kernel"}
-READS = {
-    "read/write": "copied into user memory",
-    "map": "lent to user memory",
-}  # if nothing is written
+# if nothing is written
+READS = {"read/write": "copied into user memory", "map": "lent to user memory"}
 HEADS = {
     "disk": "disk",
     "source": "page cache,\nthe file",
@@ -52,12 +50,8 @@ PLACES = {
     "to disk": (640, 676),
 }
 READ_PLACES = {"disk": (178, 226), "source": (322, 422), "user": (548, 676)}
-TOP, ROW, BOX, LANE = (
-    72,
-    70,
-    30,
-    18,
-)  # the legend and the heads, a row, a box, an arrow's way around user memory
+# the legend and the heads, a row, a box, an arrow's way around user memory
+TOP, ROW, BOX, LANE = (72, 70, 30, 18)
 SEEN = 0.02  # the least part of the file that gets an arrow
 
 
@@ -83,7 +77,8 @@ def copy_paths(
     "read/write" (the bytes are copied there) and "map" (the pages are lent, at the cost of faults,
     minor and major together). ValueError for a move that there isn't, and for a method without one.
     """
-    methods, reads = by_name(comparison), destination is None
+    methods = by_name(comparison)
+    reads = destination is None
     words, places = (READS, READ_PLACES) if reads else (MOVES, PLACES)
     if unknown := moves.keys() - words:
         raise ValueError(
@@ -98,7 +93,8 @@ def copy_paths(
         size = max(number or 0 for number in (*moved, *held))
     titles, notes, rows = {}, {}, {}
     for name, run in methods.items():
-        move, io = move_of[name], run.io
+        move = move_of[name]
+        io = run.io
         # Bytes that never enter user memory count once, when they're written. A file system whose
         # files can share blocks (btrfs, XFS) may serve copy_file_range(2) without any copy, and no
         # counter shows that: so "at most".
@@ -122,7 +118,8 @@ def copy_paths(
     for place, edges in places.items():
         ax.text(sum(edges) / 2, TOP - 14, HEADS[place], ha="center", va="bottom", color=QUIET)
     for index, (name, run) in enumerate(methods.items()):
-        top, under = TOP + tall * index, TOP + tall * index + 2 + LINE * len(titles[name])
+        top = TOP + tall * index
+        under = TOP + tall * index + 2 + LINE * len(titles[name])
         ax.plot((4, 676), (top - 9, top - 9), color=GRID, linewidth=0.6)
         ax.text(4, top + 2, "\n".join(titles[name]), va="top", fontweight="bold", linespacing=1.25)
         ax.text(4, under, "\n".join(notes[name]), va="top", color=QUIET, linespacing=1.25)
@@ -141,19 +138,18 @@ class _Row:
     """One method's places and arrows, drawn from `top` down."""
 
     def __init__(self, ax: Axes, top: float, size: int, places: Mapping[str, tuple[int, int]]):
-        self.ax, self.top, self.middle, self.size, self.places = (
-            ax,
-            top,
-            top + BOX / 2,
-            size,
-            places,
-        )
+        self.ax = ax
+        self.top = top
+        self.middle = top + BOX / 2
+        self.size = size
+        self.places = places
 
     def draw(self, run: Recording, move: Move) -> None:
         """The boxes, then the arrows; user memory is filled to the part of the file that it held at
         its peak.
         """
-        io, reads = run.io, "copy" not in self.places
+        io = run.io
+        reads = "copy" not in self.places
         kind, peak = (FILE, run.peak.file) if move == "map" else (ANONYMOUS, run.peak.anonymous)
         boxes = [
             (place, FILE if place in ("source", "copy") else ABSENT, 1) for place in self.places
@@ -192,7 +188,8 @@ class _Row:
             self._arrow("user", "copy", io.write_bytes, io.write_calls)
         else:  # these bytes never enter user memory, so their arrow goes around it
             start, end = (sum(self.places[place]) / 2 for place in ("source", "copy"))
-            bottom, lane = self.top + BOX, self.top + BOX + LANE
+            bottom = self.top + BOX
+            lane = self.top + BOX + LANE
             self._along(
                 [(start, bottom), (start, lane), (end, lane), (end, bottom)], io.write_bytes
             )

@@ -97,7 +97,8 @@ def left_words(recording: Recording) -> str:
 
 def faults(recording: Recording) -> int | None:
     """Minor and major faults together: each lent a page, and perhaps the pages around it."""
-    minor, major = recording.faults.minor, recording.faults.major
+    minor = recording.faults.minor
+    major = recording.faults.major
     return None if minor is None or major is None else minor + major
 
 

@@ -137,7 +137,8 @@ def claims(path: Path | None = None) -> dict[str, Known]:
         entries = tomllib.load(file)
     for id, entry in entries.items():
         lacking = [name for name in FIELDS if not str(entry.get(name, "")).strip()]
-        lessons, controls = entry.get("lessons"), entry.setdefault("controls", {})
+        lessons = entry.get("lessons")
+        controls = entry.setdefault("controls", {})
         if not isinstance(lessons, list) or not all(
             re.fullmatch(r"\d\d", str(lesson)) for lesson in lessons
         ):

@@ -44,7 +44,8 @@ def hand_in(lesson: str = "", name: str = "", file: str | Path = "") -> Said:
     "cb". FileNotFoundError if there's no copy, NoNotebook if it can't be read, NotSaved if this
     kernel ran another answer than it holds. ValueError without `lesson`, away from its notebook.
     """
-    mine, folder = kernel.notebook(), folders.work()
+    mine = kernel.notebook()
+    folder = folders.work()
     if not lesson and not (mine and mine.name[:2] in [path.name[:2] for path in folders.lessons()]):
         raise ValueError(
             'this is no lesson\'s notebook; say which lesson to hand in: hand_in("02")'
@@ -80,9 +81,8 @@ def hand_in(lesson: str = "", name: str = "", file: str | Path = "") -> Said:
     predicted = json.dumps(predictions | clicked, indent=1, sort_keys=True) + "\n"
     with zipfile.ZipFile(zipped := BytesIO(), "w") as archive:
         for entry, data in ((original.name, content(path)), ("predictions.json", predicted)):
-            archive.writestr(
-                zipfile.ZipInfo(entry), data, zipfile.ZIP_DEFLATED
-            )  # without today's time
+            # without today's time
+            archive.writestr(zipfile.ZipInfo(entry), data, zipfile.ZIP_DEFLATED)
     try:
         made.parent.mkdir(exist_ok=True)
         folders.write_whole(made, zipped.getvalue())
@@ -154,7 +154,8 @@ def _stand(asked: Exercise, cells: Sequence[Cell], there: Collection[str] = ()) 
         if broken := not_python(cells, asked.name):
             return "can't be graded", broken
         return "starter" if found else "not there", ""
-    again, counts = (found.again or "").strip("<>"), found.file.strip("<>")
+    again = (found.again or "").strip("<>")
+    counts = found.file.strip("<>")
     note = (
         f"{again} defines it again below the cell that checks it; what counts is {counts}, which "
         "you checked."

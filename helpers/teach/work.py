@@ -110,7 +110,8 @@ class Work:
         """Makes a copy, or brings it up to date. A lesson that never had a copy is noted in
         `new`.
         """
-        path, was = self._copy(lesson), _now(self._copy(lesson))
+        path = self._copy(lesson)
+        was = _now(self._copy(lesson))
         if was is None:
             known = any(self._base(lesson, "").parent.glob(f"{lesson.stem}.*"))
             self._write(lesson, path, was)
@@ -130,10 +131,8 @@ class Work:
 
     def _merge(self, lesson: Path, path: Path, was: bytes) -> str:
         """Merges what the edition changed into the student's copy, and keeps the copy as it was."""
-        before, name = (
-            self.folder / HIDDEN / "before",
-            re.sub(r"\W+", "-", str(self.edition)).strip("-"),
-        )
+        before = self.folder / HIDDEN / "before"
+        name = re.sub(r"\W+", "-", str(self.edition)).strip("-")
         _put(folders.free(before / f"{path.stem}.before-{name}.ipynb"), was)
         done = self._write(lesson, path, was)
         copies = sorted(
@@ -141,9 +140,8 @@ class Work:
         )
         for old in copies[:-EARLIER_COPIES]:
             old.unlink()
-        brought = [
-            cell for cell in done.cells if cell["id"] in done.brought
-        ]  # what was removed has no name any more
+        # what was removed has no name any more
+        brought = [cell for cell in done.cells if cell["id"] in done.brought]
         line = (
             f"{lesson.name}: {in_unit(len(done.brought), 'cells')} brought in from the edition "
             f"{self.edition}"
@@ -162,10 +160,11 @@ class Work:
         since the last time. Above what its cells showed they say so. A notebook that is in use
         waits.
         """
-        kept, known, before = self.folder / HIDDEN / "exercises.json", {}, {}
-        with suppress(
-            OSError, ValueError
-        ):  # none yet, or damaged: nothing is known of earlier ones
+        kept = self.folder / HIDDEN / "exercises.json"
+        known = {}
+        before = {}
+        # none yet, or damaged: nothing is known of earlier ones
+        with suppress(OSError, ValueError):
             before = json.loads(content(kept))
         for prompt in sorted(self.exercises.glob("[0-9][0-9]/*/prompt.md")):
             key = f"{prompt.parent.parent.name}.{prompt.parent.name}"
@@ -187,7 +186,9 @@ class Work:
         """
         theirs = read(lesson)
         mine = theirs | {"cells": []} if was is None else read(path, was)
-        digest, made_from, base = _digest_of(theirs), _made_from(mine), []
+        digest = _digest_of(theirs)
+        made_from = _made_from(mine)
+        base = []
         with suppress(NoNotebook):
             handed_out = read(self._base(lesson, made_from))
             base = handed_out["cells"] if _digest_of(handed_out) == made_from else []
@@ -212,8 +213,11 @@ class Work:
 
     def _follow(self, file: Path) -> str:
         """Updates the copy of a file beside the lessons, unless the student has changed it."""
-        path, theirs, line = self._copy(file), content(file), ""
-        was, base = _now(path), self._base(file, _digest(theirs))
+        path = self._copy(file)
+        theirs = content(file)
+        line = ""
+        was = _now(path)
+        base = self._base(file, _digest(theirs))
         if was is None or (was != theirs and self._base(file, _digest(was)).exists()):
             _put(path, theirs, was)
         elif was != theirs and not base.exists():
@@ -240,10 +244,8 @@ def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
     for file in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
         with suppress(OSError, ValueError):  # it has ended since
             server = json.loads(content(file))
-            root, headers = (
-                Path(server["root_dir"]).resolve(),
-                {"Authorization": f"token {server['token']}"},
-            )
+            root = Path(server["root_dir"]).resolve()
+            headers = {"Authorization": f"token {server['token']}"}
             question = urllib.request.Request(f"{server['url']}api/sessions", headers=headers)
             try:
                 if folder.is_relative_to(root):
@@ -337,9 +339,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--fresh", metavar="02", help="put a fresh copy of this lesson beside yours"
     )
     options = parser.parse_args(arguments)
-    sys.stdout.reconfigure(
-        errors="replace"
-    )  # a cell may hold what the terminal's encoding can't show
+    # a cell may hold what the terminal's encoding can't show
+    sys.stdout.reconfigure(errors="replace")
     try:
         work = Work(folders.work(), folders.NOTEBOOKS, edition())
         if work.folder.is_relative_to(work.lessons):

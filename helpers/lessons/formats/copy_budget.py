@@ -39,18 +39,10 @@ from ...units import NOT_MEASURED, in_words
 Chain = Mapping[str, float | None]
 MOST_PLACES = 5
 PLACES = {"disk": ABSENT, "page cache": FILE}  # any other is anonymous memory
-KEYS, TITLE, FOOT, ARROW = (
-    34,
-    26,
-    16,
-    62,
-)  # the page's pixels: legend, a way's name, space below its boxes, an arrow
-SHORT_KEYS, SCALE, GAP, THICK = (
-    32,
-    22,
-    11,
-    18,
-)  # of fractions: legend, the scale below, between bars, a bar
+# the page's pixels: legend, a way's name, space below its boxes, an arrow
+KEYS, TITLE, FOOT, ARROW = (34, 26, 16, 62)
+# of fractions: legend, the scale below, between bars, a bar
+SHORT_KEYS, SCALE, GAP, THICK = (32, 22, 11, 18)
 LABEL = 190  # at most
 
 
@@ -84,7 +76,9 @@ def copy_budget(
     fig, ax = sheet(KEYS + len(ways) * (TITLE + tall + FOOT))
     rows = {}
     for index, (way, chain) in enumerate(ways.items()):
-        top, total, steps = KEYS + index * (TITLE + tall + FOOT), _total(chain, made), []
+        top = KEYS + index * (TITLE + tall + FOOT)
+        total = _total(chain, made)
+        steps = []
         ax.plot((4, WIDE - 4), (top - 6, top - 6), color=GRID, linewidth=0.6)
         ax.text(
             4,
@@ -96,11 +90,11 @@ def copy_budget(
         ax.text(WIDE - 4, top + 2, total, ha="right", va="top", color=QUIET)
         kind = ABSENT
         for number, (place, copied) in enumerate(chain.items()):
-            if (
-                place in PLACES or number == 0 or copied != 0
-            ):  # lent bytes stay in the memory of the place before
+            # lent bytes stay in the memory of the place before
+            if place in PLACES or number == 0 or copied != 0:
                 kind = PLACES.get(place, ANONYMOUS)
-            left, head = 4 + number * (across + ARROW), top + TITLE
+            left = 4 + number * (across + ARROW)
+            head = top + TITLE
             banded(ax, left, head, across, tall, kind)
             middle = head + (tall + BAND) / 2
             ax.text(
@@ -115,7 +109,8 @@ def copy_budget(
                 lent(ax, left - ARROW, left, middle, "lent", kind.edge)
                 steps.append(f"lent to {place}")
             elif number:
-                verb, color = "made" if place in made else "copied", INK if copied else ABSENT.edge
+                verb = "made" if place in made else "copied"
+                color = INK if copied else ABSENT.edge
                 pointed(ax, [(left - ARROW + 2, middle), (left - 2, middle)], color, linewidth=2.4)
                 size = in_words(copied, "bytes")
                 for words, shift, side in (
@@ -180,7 +175,8 @@ def fractions(rows: Mapping[str, float], caption: str = "") -> Picture:
     for name, fraction in rows.items():
         middle = top + (talls[name] - GAP) / 2
         for kind, start, end in ((FILE, 0, fraction), (ANONYMOUS, fraction, 1)):
-            corner, wide = (left + start * across, middle - THICK / 2), (end - start) * across
+            corner = (left + start * across, middle - THICK / 2)
+            wide = (end - start) * across
             ax.add_patch(Rectangle(corner, wide, THICK, linewidth=0, **paint(kind)))
         ax.text(
             left - 8, middle, "\n".join(labels[name]), ha="right", va="center", linespacing=1.25

@@ -29,10 +29,8 @@ LENGTH, PADDING = 112, 120  # widths
 SMALL = 7.5  # points
 TALL = BAND + 2 * PAD + 4 * LINE
 HEADER = ABSENT._replace(word="length and header")
-BORROWED, COPIED = (
-    FILE._replace(word="borrowed in place"),
-    ANONYMOUS._replace(word="misaligned: copied"),
-)
+BORROWED = FILE._replace(word="borrowed in place")
+COPIED = ANONYMOUS._replace(word="misaligned: copied")
 EMPTY = ABSENT._replace(word="no bytes")
 
 
@@ -60,7 +58,8 @@ def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Pictur
         size = len(head)
     else:  # the bytes up to the end of the header, but no more than a header may have
         with open(source, "rb") as file:
-            size, length = os.fstat(file.fileno()).st_size, file.read(8)
+            size = os.fstat(file.fileno()).st_size
+            length = file.read(8)
             head = length + file.read(min(int.from_bytes(length, "little"), size, LONGEST))
     try:
         header = read_header(head, size)
@@ -68,7 +67,8 @@ def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Pictur
         error.path = None if isinstance(source, Buffer) else source
         raise
     text = bytes(memoryview(head)[8 : header.size]).decode()
-    first, tensors = _first(text), _tensors(list(header.entries.values()))
+    first = _first(text)
+    tensors = _tensors(list(header.entries.values()))
     rows = [first, *(tensors[start : start + EACH] for start in range(0, len(tensors), EACH))]
     fig, ax = sheet(KEYS + len(rows) * (TALL + BETWEEN))
     for index, row in enumerate(rows):
@@ -109,7 +109,8 @@ def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Pictur
 
 def _first(text: str) -> list[Box]:
     """The length, the header's first characters, and the spaces after it, if any."""
-    length, spaces = len(text.encode()), len(text) - len(text.rstrip(" "))
+    length = len(text.encode())
+    spaces = len(text) - len(text.rstrip(" "))
     wide = WIDE - 8 - LENGTH - PADDING * bool(spaces)
     letters = int((wide - 2 * PAD) / width("x", SMALL, family=MONO))
     shown = _plain(text[: 2 * letters + 1].rstrip(" "))
@@ -134,7 +135,8 @@ def _tensors(entries: list[Entry]) -> list[Box]:
     boxes = list(map(_tensor, entries))
     if len(entries) <= DRAWN:
         return boxes
-    others, last = entries[DRAWN - 1 :], boxes[DRAWN - 1 :]
+    others = entries[DRAWN - 1 :]
+    last = boxes[DRAWN - 1 :]
     copied = sum(box.kind == COPIED for box in last)
     dtypes = ", ".join(dict.fromkeys(entry.dtype for entry in others))
     word = f"{copied:,} {COPIED.word}" if copied else "all borrowed in place"

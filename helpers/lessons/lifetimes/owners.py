@@ -191,10 +191,8 @@ def _box(obj: Any, link: Link | None) -> Box:
     box = Box(kind, role, span, count=exports(obj))
     if span:
         lies = of_buffer(obj)
-        box.memory, box.file = (
-            lies.memory,
-            "" if lies.path is None else f"{lies.memory} {lies.file}",
-        )
+        box.memory = lies.memory
+        box.file = "" if lies.path is None else f"{lies.memory} {lies.file}"
     return box
 
 
@@ -217,9 +215,8 @@ def _drawn(boxes: list[Box]) -> Figure:
     roots = [box for box in boxes if box.to is None]
     columns = max(len(list(box.way())) for box in boxes)
     gaps = []
-    for steps in range(
-        columns - 1, 0, -1
-    ):  # before the column so many steps from the right: room for arrows' labels
+    # before the column so many steps from the right: room for arrows' labels
+    for steps in range(columns - 1, 0, -1):
         into = [box for box in boxes if box.to and len(list(box.to.way())) == steps]
         labels = [width(box.attribute) for box in into]
         labels += [width(box.tie, SMALL) for box in into if box.tie != "kept"]
@@ -250,7 +247,8 @@ def _drawn(boxes: list[Box]) -> Figure:
     fig, ax = sheet(height)
     for index, row_of_keys in enumerate(rows_of_keys):
         legend(fig, *row_of_keys, down=index * KEYS, handlelength=2.6)
-    placed, top = _Placed(ax, wide, gaps, row, lines), KEYS * len(rows_of_keys) + 4
+    placed = _Placed(ax, wide, gaps, row, lines)
+    top = KEYS * len(rows_of_keys) + 4
     for root in roots:
         placed.tree(root, top)
         top += row * len(root.sources())
@@ -287,11 +285,9 @@ class _Placed:
         """Draws the file below an owner whose box ends at `top`. Returns where the next box may
         begin.
         """
-        left, middle, tall = (
-            self.lefts[-1],
-            self.lefts[-1] + self.wide / 2,
-            LINE * len(words) + PAD,
-        )
+        left = self.lefts[-1]
+        middle = self.lefts[-1] + self.wide / 2
+        tall = LINE * len(words) + PAD
         pointed(self.ax, [(middle, top), (middle, top + 20)])
         self.ax.text(middle + 8, top + 10, "maps", va="center", color=QUIET)
         self.ax.add_patch(
@@ -311,10 +307,8 @@ class _Placed:
         edge = {"facecolor": "white", "edgecolor": WARNING if box.gone else INK, "linewidth": 1}
         self.ax.add_patch(Rectangle((left, top), self.wide, tall, **edge))
         if box.memory:
-            band, how = (
-                (left + self.wide - BAND - 0.5, top + 0.5),
-                paint(MEMORY.get(box.memory, UNKNOWN)),
-            )
+            band = (left + self.wide - BAND - 0.5, top + 0.5)
+            how = paint(MEMORY.get(box.memory, UNKNOWN))
             self.ax.add_patch(Rectangle(band, BAND, tall - 1, linewidth=0, **how))
         y = top + (tall - LINE * len(self.lines[box])) / 2
         for words, how in self.lines[box]:
@@ -342,7 +336,8 @@ def _lines(box: Box, wide: float) -> list[tuple[str, dict[str, Any]]]:
         (_exports(box.count), {}),
         (box.gone, {"color": WARNING, "fontweight": "bold"}),
     ]
-    room, lines = wide - 2 * PAD - (BAND if box.memory else 0), []
+    room = wide - 2 * PAD - (BAND if box.memory else 0)
+    lines = []
     for words, how in written:
         lines += [
             (line, how)
@@ -410,7 +405,8 @@ def _offset(kind: type) -> int | None:
     # Skip the head that all objects have: a view is a reference too, and its count there would pass
     # for exports.
     offsets = range(object.__basicsize__, kind.__basicsize__ - WORD_SIZE + 1, WORD_SIZE)
-    owner, readings = COUNTING[kind](), []
+    owner = COUNTING[kind]()
+    readings = []
     for lent in (0, 1, 2, 0):
         views = [memoryview(owner) for _ in range(lent)]  # noqa: F841  the earlier ones go
         readings.append(

@@ -16,12 +16,8 @@ from ...show.words import Methods, alt_text, count, ended, faults, with_machine
 from ...units import NOT_MEASURED, in_words
 
 FASTEST = OTHER._replace(face="#4a4460")
-TITLE, EACH, AXIS, GAP = (
-    30,
-    38,
-    30,
-    32,
-)  # the page's pixels: above a panel, a bar with its text, below, between two
+# the page's pixels: above a panel, a bar with its text, below, between two
+TITLE, EACH, AXIS, GAP = (30, 38, 30, 32)
 
 
 @look()
@@ -44,7 +40,8 @@ def quadrants(comparisons: Mapping[tuple[str, str], Methods], caption: str = "")
     methods = list(dict.fromkeys(name for runs in comparisons.values() for name in runs))
     labels = [textwrap.fill(name, 16) for name in methods]
     left = 18 + max(width(line) for label in labels for line in label.splitlines())
-    tall, across = EACH * len(methods), (680 - left - GAP - 22) / 2
+    tall = EACH * len(methods)
+    across = (680 - left - GAP - 22) / 2
     height = 2 * (TITLE + tall + AXIS) + 4
     fig = Figure(figsize=(PAGE, height / 96))
     panels = fig.subplots(2, 2).flat
@@ -58,7 +55,8 @@ def quadrants(comparisons: Mapping[tuple[str, str], Methods], caption: str = "")
     )
     texts, recordings = {}, {}
     for index, (ax, pair) in enumerate(zip(panels, pairs, strict=True)):
-        runs, title = comparisons[pair], ", ".join(pair)
+        runs = comparisons[pair]
+        title = ", ".join(pair)
         ax.set_title(title, pad=5)
         ax.set_ylim(len(methods) - 0.5, -0.5)
         ax.set_yticks(range(len(methods)), [""] * len(methods) if index % 2 else labels)
@@ -66,7 +64,8 @@ def quadrants(comparisons: Mapping[tuple[str, str], Methods], caption: str = "")
         if index // 2:
             ax.set_xlabel("time, s; each panel has its own scale", labelpad=2)
         for name, parts in _draw(ax, runs, methods).items():
-            recordings[f"{title}, {name}"], texts[f"{title}, {name}"] = runs[name], parts
+            recordings[f"{title}, {name}"] = runs[name]
+            texts[f"{title}, {name}"] = parts
     opening = "Time as one bar per method, in four panels, each with its own scale"
     return picture(fig, alt_text(opening, texts), with_machine(caption, recordings))
 
@@ -79,9 +78,8 @@ def _draw(ax: Axes, runs: Methods, names: list[str]) -> dict[str, list[str]]:
         if run.ended == "returned" and run.wall is not None
     }
     fastest = min(times, key=times.__getitem__) if len(times) > 1 else None
-    ax.set_xlim(
-        0, 1.6 * (max(run.wall or 0 for run in runs.values()) or 1)
-    )  # with space for text after a bar
+    # with space for text after a bar
+    ax.set_xlim(0, 1.6 * (max(run.wall or 0 for run in runs.values()) or 1))
     ax.xaxis.set_major_locator(MaxNLocator(4))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.grid(False, axis="y")
@@ -91,9 +89,12 @@ def _draw(ax: Axes, runs: Methods, names: list[str]) -> dict[str, list[str]]:
     for y, name in enumerate(names):
         if (run := runs.get(name)) is None:
             continue
-        first, wall, time = name == fastest, run.wall or 0, in_words(run.wall, "seconds")
+        first = name == fastest
+        wall = run.wall or 0
+        time = in_words(run.wall, "seconds")
         ax.barh(y - 0.17, wall, 0.4, linewidth=0, facecolor=(FASTEST if first else OTHER).face)
-        place, weight = (wall, y - 0.17), "bold" if first else "normal"
+        place = (wall, y - 0.17)
+        weight = "bold" if first else "normal"
         ax.annotate(time + " · fastest" * first, place, xytext=(4, 0), fontweight=weight, **how)
         costs = [
             f"from device {in_words(run.io.device_read_bytes, 'bytes')}",
