@@ -287,7 +287,7 @@ def test_of_an_nbgrader_course_what_was_submitted_is_graded(
     course = tmp_path / "course"
     (course / "submitted" / "ada").mkdir(parents=True)
     (collected(ada=RIGHT) / "ada").rename(course / "submitted" / "ada" / "02_copy_a_big_file")
-    monkeypatch.setattr(grading, "put_scores", lambda *_: "")
+    monkeypatch.setattr(grading, "put_into_nbgrader", lambda *_: "")
     monkeypatch.setattr(sys, "argv", ["grade", "--nbgrader", str(course), "--trust"])
     for _ in range(2):
         grading.main()

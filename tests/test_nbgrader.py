@@ -18,7 +18,9 @@ from pathlib import Path
 import pytest
 
 from helpers.classroom.course import Course
-from helpers.classroom.course_of_nbgrader import NotReady, make_source, put_scores
+from helpers.classroom.course_of_nbgrader import NotReady, make_source
+from helpers.classroom.grades import grades as graded
+from helpers.classroom.platforms.nbgrader import write
 from helpers.classroom.store import Answer, HandIn, Student, Verdict, store
 from helpers.edition import edition
 from helpers.folders import NOTEBOOKS
@@ -115,7 +117,7 @@ UNGRADED = "1 could not be graded, for you to settle: bob 02.report"
 def puts(folder: Path, rows: list[Answer] = ROWS, course: Course = COURSE) -> str:
     with store(folder / "grades") as known:
         known.keep(*rows, GONE)
-        return put_scores(folder, known, course)
+        return write(graded(known.all(), course), course, folder)
 
 
 @pytest.fixture(scope="module")
@@ -281,7 +283,7 @@ def test_what_is_not_ready_is_named(course: Path, tmp_path: Path, monkeypatch: p
     )
     with closing(sqlite3.connect(course / "gradebook.db")) as other:
         other.execute("begin exclusive")
-        refused(course, "database is locked. Another program")
+        refused(course, "database is locked")
     for change, words in (
         (
             "update base_cell set name = '02-copy' where name = '02-chunks'",
@@ -289,7 +291,7 @@ def test_what_is_not_ready_is_named(course: Path, tmp_path: Path, monkeypatch: p
         ),
         (
             "alter table grade rename column auto_score to score",
-            "Another version of nbgrader made it",
+            "another version of nbgrader made it",
         ),
     ):
         with closing(sqlite3.connect(course / "gradebook.db")) as book:

@@ -25,10 +25,11 @@ from ..teach.exercises import exercise
 from ..teach.words import short
 from . import judge, sandbox
 from .course import GRADES, course, path_of
-from .course_of_nbgrader import NotReady, put_scores
-from .grades import of_lesson
+from .course_of_nbgrader import NotReady
+from .grades import grades, of_lesson
 from .outputs import write_all
 from .platforms.nbgrader import SUBMITTED
+from .platforms.nbgrader import write as put_into_nbgrader
 from .reading import CannotBeGraded, for_one
 from .report import summary
 from .store import Answer, Store, Verdict, store
@@ -92,7 +93,7 @@ def grade(
             judges(1).judge_all([*alone, *again])
         print(summary(records, about, write_all(records, about, out, trusted=trusted)))
         if nbgrader:
-            print(put_scores(nbgrader, records, about))
+            print(put_into_nbgrader(grades(records.all(), about), about, nbgrader))
 
 
 def _renamed(collected: Path, handed_in: Sequence[Submission], records: Store) -> list[Answer]:
