@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
@@ -140,9 +141,11 @@ def _to_do(
         for one in records.all()
         if (by := one.verdict).cause != judge.NOT_CHECKED
     }
-    together, alone = [], []
+    together = []
+    alone = []
     for submission in handed_in:
-        student, digest = submission.student.key, submission.hand_in.digest
+        student = submission.student.key
+        digest = submission.hand_in.digest
         unjudged = [
             name
             for name in of_lesson(submission.lesson)
@@ -154,27 +157,24 @@ def _to_do(
     return together, alone
 
 
+@dataclass
 class _Judges:
     """Processes that judge, one a notebook, `at_once` at a time. What is slow when judged `alone`
     is slow by itself.
     """
 
-    def __init__(
-        self,
-        records: Store,
-        trusted: bool,
-        timeout: float,
-        done: Callable[[], object],
-        at_once: int,
-    ):
-        self.records = records
-        self.trusted = trusted
-        self.timeout = timeout
-        self.done = done
-        self.at_once = at_once
-        self.alone = at_once == 1
-        self.over = False
-        self.lock, self.running = threading.Lock(), set()
+    records: Store
+    trusted: bool
+    timeout: float
+    done: Callable[[], object]
+    at_once: int
+    over: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    running: set[subprocess.Popen] = field(default_factory=set)
+
+    @property
+    def alone(self) -> bool:
+        return self.at_once == 1
 
     def judge_all(self, work: Iterable[Work]) -> None:
         """Judges every answer, and keeps each verdict as soon as it comes. No judge outlives
@@ -193,7 +193,8 @@ class _Judges:
         """Keeps the verdict on each of these answers. An answer that ends its judge isn't graded;
         the others go on.
         """
-        left, student, hand_in = list(exercises), submission.student, submission.hand_in
+        left = list(exercises)
+        hand_in = submission.hand_in
 
         def put(exercise: str, **verdict) -> None:
             left.remove(exercise)
@@ -201,7 +202,7 @@ class _Judges:
             by = check(exercise) if self.alone or verdict.get("cause") not in TOO_SLOW else ""
             with self.lock:
                 judged = Verdict(**verdict, digest=hand_in.digest, check=by, trusted=self.trusted)
-                self.records.keep(Answer(student, exercise, hand_in, judged))
+                self.records.keep(Answer(submission.student, exercise, hand_in, judged))
                 self.done()
 
         with for_one() as reasons:

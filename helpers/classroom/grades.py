@@ -60,7 +60,8 @@ def moment(when: str) -> datetime | None:
 
 def _graded(answer: Answer, points: float | None, course: Course) -> Answer:
     """`points` are the teacher's; None if there are none."""
-    hand_in, verdict = answer.hand_in, answer.verdict
+    hand_in = answer.hand_in
+    verdict = answer.verdict
     if not hand_in.file:
         verdict = Verdict("missing", "")
     elif hand_in.why_not or not answer.exercise:

@@ -77,7 +77,8 @@ def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = F
     if failed:  # for whom? for them it fails without the others, too
         rest = []
         for student, of in groupby(graded(known, course), lambda grade: grade.student):
-            answers, own = list(of), [one for one in known if one.student.key == student.key]
+            answers = list(of)
+            own = [one for one in known if one.student.key == student.key]
             with for_one() as reasons:
                 made(answers, hand_ins(own))
                 rest += answers

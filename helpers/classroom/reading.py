@@ -187,12 +187,10 @@ class Reader:
     @contextmanager
     def holding(self, zipped: File) -> Iterator[zipfile.ZipFile]:
         with ExitStack() as stack:
-            if zipped.inside:
-                stream = io.BytesIO(self.read(zipped, ZIP_SIZE, "zip"))
+            if zipped.of_class:
+                stream, _ = stack.enter_context(self._opened(zipped, "zip"))
             else:
-                stream, size = stack.enter_context(self._opened(zipped, "zip"))
-                if size > ZIP_SIZE and not zipped.of_class:
-                    raise CannotBeGraded(_too_large("zip", in_words(size, "bytes"), ZIP_SIZE))
+                stream = io.BytesIO(self.read(zipped, ZIP_SIZE, "zip"))
             with _in_words("zip"):
                 start = stream.read(KIND_SIZE)
                 what = "a notebook" if start[:1] == b"{" else what_it_is(start)

@@ -213,7 +213,8 @@ def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
     """Text for a terminal. `written`: the files for the teacher; the first lies in the folder that
     holds them all.
     """
-    answers, folder = records.all(), written[0].parent
+    answers = records.all()
+    folder = written[0].parent
     grades = graded(answers, course)
     counts = Counter(grade.standing for grade in grades if grade.exercise)
     lines: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))

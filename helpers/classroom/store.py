@@ -199,15 +199,13 @@ def _of_three_tables(connection: sqlite3.Connection) -> list[Answer]:
     verdicts = rows("rows")
     answers = []
     for hand_in in rows("hand_ins"):
-        key, lesson = hand_in["student"], hand_in["lesson"]
+        key = hand_in["student"]
         student = students.get(key, {"key": key, "name": ""})
-        bare = _answer("", student, hand_in, {})
-        of = [row for row in verdicts if row["student"] == key]
-        judged = [row for row in of if row["exercise"].partition(".")[0] == lesson]
-        answers += [
-            replace(bare, exercise=row["exercise"], verdict=_made(Verdict, row)) for row in judged
-        ]
-        answers += [] if judged else [bare]
+        lesson = hand_in["lesson"]
+        judged = {one["exercise"]: one for one in verdicts if one["student"] == key}
+        judged = {name: one for name, one in judged.items() if name.partition(".")[0] == lesson}
+        for exercise, verdict in (judged or {"": {}}).items():
+            answers.append(_answer(exercise, student, hand_in, verdict))
     return answers
 
 

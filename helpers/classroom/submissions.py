@@ -46,8 +46,9 @@ EXPECTED = (
 )
 PATH_LENGTH = 1_000  # characters
 METADATA_SIZE = 64 * 1024  # bytes at both ends of a notebook, where its metadata may be
-# predictions; values in each; characters in each value
-MAX_PREDICTIONS, MAX_VALUES, TEXT_LENGTH = 1_000, 100, 200
+MAX_PREDICTIONS = 1_000
+MAX_VALUES = 100  # in a prediction
+TEXT_LENGTH = 200  # characters
 LARGEST_NUMBER = 1e300
 SHOWN_NAMES = 5  # names of files that aren't notebooks
 CHECKPOINT = "-checkpoint"  # what JupyterLab adds to the name of its copy
@@ -88,7 +89,8 @@ def submissions(collected: Path, students: Collection[Student] = ()) -> Iterator
     its name, then by name. Raises FileNotFoundError if `collected` doesn't exist, and ValueError if
     it is neither a folder nor a zip.
     """
-    path, reader = Path(os.path.realpath(collected)), Reader()
+    path = Path(os.path.realpath(collected))
+    reader = Reader()
     if not path.exists():
         raise FileNotFoundError(f"there is no {collected}; {EXPECTED}")
     with ExitStack() as held:
@@ -167,7 +169,8 @@ def _in_entry(entry: Entry, reader: Reader) -> Iterator[_Found]:
         raise CannotBeGraded(
             f"there are more than {ZIP_ENTRIES:,} notebooks in it; hand in one for each lesson"
         )
-    is_plain, predictions = entry.owner.system == "plain", entry.named(PREDICTIONS)
+    is_plain = entry.owner.system == "plain"
+    predictions = entry.named(PREDICTIONS)
     for upload in hand_ins:
         when, seconds = _when(entry, upload.file, reader)
         stem = splitext(upload.name)[0]
@@ -291,26 +294,24 @@ def _edition(notebook: bytes) -> dict[str, str]:
 
 def _predicted(file: File, lesson: str, reader: Reader) -> dict[str, Any]:
     """The lesson's predictions; {} if the file is damaged."""
-    with suppress(CannotBeGraded, ValueError, RecursionError):
-        handed_in = json.loads(reader.read(file, MiB))
-        if isinstance(handed_in, dict):
-            known = (
-                key
-                for key in handed_in
-                if PREDICTION.fullmatch(key) and key.startswith(f"{lesson}.")
-            )
-            predicted = {key: handed_in[key] for key in known if _is_prediction(handed_in[key])}
-            return dict(list(predicted.items())[:MAX_PREDICTIONS])
+    with suppress(CannotBeGraded, ValueError, RecursionError, AttributeError):
+        handed_in = json.loads(reader.read(file, MiB)).items()
+        predicted = [
+            (key, value)
+            for key, value in handed_in
+            if PREDICTION.fullmatch(key) and key.startswith(f"{lesson}.") and _is_prediction(value)
+        ]
+        return dict(predicted[:MAX_PREDICTIONS])
     return {}
 
 
 def _is_prediction(value: Any) -> bool:
+    """A number, a text, a list of both, or numbers by name."""
     if isinstance(value, dict):
-        return len(value) <= MAX_VALUES and all(
-            _is_text(name) and _is_number(of) for name, of in value.items()
-        )
+        numbers = all(map(_is_number, value.values()))
+        return len(value) <= MAX_VALUES and numbers and all(map(_is_text, value))
     values = value if isinstance(value, list) else [value]
-    return len(values) <= MAX_VALUES and all(_is_text(item) or _is_number(item) for item in values)
+    return len(values) <= MAX_VALUES and all(_is_text(one) or _is_number(one) for one in values)
 
 
 def _is_text(value: Any) -> bool:
@@ -318,8 +319,4 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and abs(value) < LARGEST_NUMBER
-    )
+    return type(value) in (int, float) and abs(value) < LARGEST_NUMBER

@@ -9,7 +9,7 @@ one student's isn't graded. With a class list, the name says which of its studen
 
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -27,12 +27,14 @@ from .reading import STUDENT_SIZE, CannotBeGraded, File, Listing, Reader, for_on
 from .store import Student
 
 Parts = tuple[str, ...]  # of a path
+Whose = tuple[str, str, str]  # the system or LISTED, the student's key there, and the name
 
 HAND_IN = re.compile(r"(?is).*(\.ipynb(\.txt|\.json)?|\.zip)")
 PREDICTIONS = "predictions.json"  # beside a notebook, in the zip that `hand_in` makes
 NUMBERED = re.compile(r"([0-9]{2})_")
 LESSON = re.compile(r"(?:lesson[ _-]?)?([0-9]{2})(?![0-9])", re.I)
-KEY_LENGTH, HASH_LENGTH = 200, 8  # characters
+KEY_LENGTH = 200  # characters
+HASH_LENGTH = 8
 LISTED = "listed"
 # if two students have the same key, the first keeps it
 PRECEDENCE = (LISTED, "moodle", "canvas", "nbgrader", "plain")
@@ -74,13 +76,16 @@ class Entry:
         return {file.parts[:-1]: file for file in files}
 
 
+@dataclass(eq=False)
 class Folder:
     """A folder, or a zip if it is `zipped`, with all that lies below; `at` is its place below the
     collected folder.
     """
 
-    def __init__(self, name: str, members: Listing, at: Parts = (), zipped: File | None = None):
-        self.name, self.members, self.at, self.zipped = name, members, at, zipped
+    name: str
+    members: Listing
+    at: Parts = ()
+    zipped: File | None = None
 
     @cached_property
     def files(self) -> list[File]:
@@ -120,18 +125,19 @@ class Folder:
         """True for a folder of several students, False for a student's; `alone` if nothing lies
         beside it.
         """
-        if self.is_a_systems or self.holds_a_systems:
-            return not self.is_a_systems
-        if self.hand_ins and all(map(canvas.FORM.fullmatch, self.hand_ins)):
+        if self.is_a_systems:
+            return False
+        if self.holds_a_systems:
             return True
         if self.hand_ins:
+            if all(map(canvas.FORM.fullmatch, self.hand_ins)):
+                return True
             # they may also be named after their students, with or without the lesson first, as in
             # `hand_in`
-            lessons = [*filter(None, map(numbered, self.hand_ins))]
-            zips = [name for name in self.hand_ins if name.lower().endswith(".zip")]
-            of_zips = [*filter(None, map(numbered, zips))]
-            unnumbered = len(self.hand_ins) > 1 and not lessons
-            return alone and (unnumbered or len(set(of_zips)) < len(of_zips))
+            if not any(map(numbered, self.hand_ins)):
+                return alone and len(self.hand_ins) > 1
+            zips = Counter(numbered(name) for name in self.hand_ins if name[-4:].lower() == ".zip")
+            return alone and any(lesson and of > 1 for lesson, of in zips.items())
         if alone and len(self.folders) > 1:
             folders = self.folders.values()
             return any(one.holds_folders or not numbered(one.name, LESSON) for one in folders)
@@ -153,13 +159,15 @@ def numbered(name: str, pattern: re.Pattern = NUMBERED) -> str:
     return match[1] if match and match[1] in _lessons() else ""
 
 
+@dataclass
 class Sorting:
     """Sorts what was collected by student. What is in a zip of several students' is read from the
     zip while it's `held` open.
     """
 
-    def __init__(self, students: Collection[Student], reader: Reader, held: ExitStack):
-        self.students, self.reader, self.held = students, reader, held
+    students: Collection[Student]
+    reader: Reader
+    held: ExitStack
 
     def by_student(self, path: Path) -> dict[str, list[Entry]]:
         """The entries in a folder or a zip by the student's key. CannotBeGraded if it's neither, or
@@ -219,7 +227,8 @@ class Sorting:
         names = [*(file.name for file in folder.files), *(f"{name}/" for name in folder.folders)]
         owners = platforms.read(names) | system.read(names)
         for file in folder.files:
-            stem, several = splitext(file.name)[0], None
+            stem = splitext(file.name)[0]
+            several = None
             owner = owners.get(file.name)
             if not owner and (file.trouble or meant(self.students, stem, "/".join(file.parts))):
                 owner = Owner("plain", stem, stem, file=file.name)
@@ -240,7 +249,8 @@ class Sorting:
 
     def _unzipped(self, file: File, name: str) -> Folder:
         """What is in a zip; its name as `hand_in` would give it to a student."""
-        zipped, self.reader.left = replace(file, of_class=True), STUDENT_SIZE
+        zipped = replace(file, of_class=True)
+        self.reader.left = STUDENT_SIZE
         name = NUMBERED.sub("", name, count=1)
         return Folder(name, self.reader.unzipped(zipped), file.parts, zipped)
 
@@ -249,44 +259,50 @@ class Sorting:
         `.git`. A hash follows a key that can't be printed, or that another student has; none if it
         only has to be normalized, like names from macOS.
         """
-        owners: dict[tuple[str, str, str], dict[Parts, Entry]] = defaultdict(dict)
+        owners: dict[Whose, dict[Parts, Entry]] = defaultdict(dict)
         for entry in entries:
             if entry.several:
                 refused = File(entry.at, Path(), trouble=SEVERAL)
                 entry.uploads = [Upload(refused, entry.at[-1])]
-            system, name, _, number, *_ = entry.owner
-            key = number or name
-            whose = system, key, name or key  # students who share a key but not a name are two
-            who = number if system == "canvas" else whose[2]
-            path, by_name = "/".join(entry.at), system != "nbgrader"
-            if student := meant(self.students, who, path, by_name=by_name):
-                whose = LISTED, student.key, student.name
+            whose = self._whose(entry)
             entry.name = whose[2]
             # Moodle and Canvas list each file by itself
-            at = entry.at if system in ("nbgrader", "plain") else (key,)
+            of_one = entry.owner.system in ("nbgrader", "plain")
+            at = entry.at if of_one else (entry.owner.number or entry.owner.name,)
             same = owners[whose].setdefault(at, entry)
             if same is not entry:
                 same.uploads += entry.uploads
         keyed: dict[str, list[Entry]] = {}
-        for owner in sorted(owners, key=_precedence):
-            own, (_, named, _) = [*owners[owner].values()], owner
+        for whose in sorted(owners, key=_precedence):
+            own = [*owners[whose].values()]
+            named = whose[1]
             if named.startswith(".") and not any(entry.hand_ins for entry in own):
                 continue
             key = one_line(named, KEY_LENGTH)
-            if _is_changed(named) or key in keyed:
-                told_apart = "\0".join(owner).encode("utf-8", "surrogatepass")
-                digest, start = sha256(told_apart).hexdigest(), key or "student"
-                hashed = (
-                    f"{start[: KEY_LENGTH - 1 - n]}-{digest[:n]}"
-                    for n in range(HASH_LENGTH, len(digest) + 1)
-                )
-                key = next(candidate for candidate in hashed if candidate not in keyed)
+            start = key or "student"
+            digest = sha256("\0".join(whose).encode("utf-8", "surrogatepass")).hexdigest()
+            length = HASH_LENGTH
+            is_changed = _is_changed(named)
+            while is_changed or key in keyed:
+                key = f"{start[: KEY_LENGTH - 1 - length]}-{digest[:length]}"
+                length += 1
+                is_changed = False
             keyed[key] = own
         return keyed
 
+    def _whose(self, entry: Entry) -> Whose:
+        """Students who share a key but not a name are two."""
+        system, name, _, number, *_ = entry.owner
+        name = name or number
+        who = number if system == "canvas" else name
+        path = "/".join(entry.at)
+        if student := meant(self.students, who, path, by_name=system != "nbgrader"):
+            return LISTED, student.key, student.name
+        return system, number or name, name
 
-def _precedence(owner: tuple[str, str, str]) -> tuple:
-    system, key, name = owner
+
+def _precedence(whose: Whose) -> tuple:
+    system, key, name = whose
     is_cut = one_line(key, KEY_LENGTH) != key
     return _is_changed(key), PRECEDENCE.index(system), is_cut, key, name
 

@@ -55,7 +55,7 @@ def write(answers: Sequence[Answer]) -> dict[str, bytes]:
     ]
     for student, number in students.items():
         # Canvas would take it for the row above
-        name = student.name.replace("Points Possible", "Points-Possible")
+        shown = student.name.replace("Points Possible", "Points-Possible")
         of = [points(hand_ins.get((student, name), ())) for name in possible]
-        rows.append((name, number, "", "", "", *of))
+        rows.append((shown, number, "", "", "", *of))
     return {"canvas.csv": csv_of(rows)}

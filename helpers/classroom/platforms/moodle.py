@@ -54,7 +54,9 @@ def write(answers: Iterable[Answer], course: Course) -> dict[str, bytes]:
     (mod/assign/feedback/file/importziplib.php) finds the participant by the number in a folder's
     name, which belongs to the assignment: a student who handed in nothing has none.
     """
-    tables, pages, files = defaultdict(lambda: [HEAD]), defaultdict(dict), {}
+    tables = defaultdict(lambda: [HEAD])
+    pages = defaultdict(dict)
+    files = {}
     for (student, lesson), of in by_hand_in(answers).items():
         came = of[0].hand_in
         if came.system == "moodle" and came.number:
