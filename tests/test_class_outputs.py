@@ -24,17 +24,18 @@ from playwright.sync_api import Browser
 from tables import each_of
 from test_handouts import dense, lone_page, words_of
 
-from helpers.classroom import charts, forget, lessons
+from helpers.classroom import forget
 from helpers.classroom.course import Course, course
 from helpers.classroom.grades import grades, of_lesson
 from helpers.classroom.outputs import file_name, write_all
-from helpers.classroom.pages import one_line
-from helpers.classroom.report import impersonal, summary
+from helpers.classroom.report import impersonal, pictures, summary
 from helpers.classroom.store import Answer, HandIn, Student, Verdict, store
 from helpers.folders import NOTEBOOKS
-from helpers.publish import lessons as notebooks
+from helpers.publish import lessons
 from helpers.teach import predict
 from helpers.teach.exercise_files import keys
+from helpers.teach.words import one_line
+from helpers.wall import charts, questions
 
 pytestmark = pytest.mark.slow
 
@@ -514,7 +515,7 @@ def test_votes_stand_in_the_lessons_order_the_newest_class_first_and_beside_othe
     tmp_path: Path,
 ):
     """The wall wrote them into the folder of another lesson, which was graded into, too."""
-    choices = [one.key for one in lessons.lesson("01").questions if one.kind == "choice"]
+    choices = [one.key for one in questions.lesson("01").questions if one.kind == "choice"]
 
     def kept(folder: Path, name: str, keys: list[str]) -> None:
         (folder / "wall").mkdir(parents=True, exist_ok=True)
@@ -586,9 +587,9 @@ def given(key: str, answers: list) -> list[HandIn]:
     return [HandIn(key[:2], "f", predictions={key: one}) for one in answers]
 
 
-def question(**more) -> lessons.Lesson:
-    asked = lessons.Question("42.x", "How `many`?", **more)
-    return lessons.Lesson("42", "42", (asked,))
+def question(**more) -> questions.Lesson:
+    asked = questions.Question("42.x", "How `many`?", **more)
+    return questions.Lesson("42", "42", (asked,))
 
 
 def test_the_axis_holds_everybody():
@@ -605,7 +606,7 @@ def test_the_axis_holds_everybody():
         )
     assert ends[0] == ends[1]
     assert ends[0][1] > 100
-    (shown,), _ = charts.pictures(many, given("42.x", [1, 1, 1, 2, 2, 2, 3, 1000, 2000]))
+    (shown,), _ = pictures(many, given("42.x", [1, 1, 1, 2, 2, 2, 3, 1000, 2000]))
     (ax,) = shown.figure.axes
     assert "; 2 over 3" in shown.alt
     assert ax.get_xticklabels()[-1].get_text() == "over 3"
@@ -615,7 +616,7 @@ def test_the_axis_holds_everybody():
 
 def test_numbers_that_were_predicted_are_a_spread():
     answers = [1, 2, 3, 4, 400, 10**400, "seven", None, -1, True, float("nan"), {"x": 3}]
-    (shown,), _ = charts.pictures(question(unit="MiB", measured=12.0), given("42.x", answers))
+    (shown,), _ = pictures(question(unit="MiB", measured=12.0), given("42.x", answers))
     assert (
         "6 predictions, median 3.5, half of them from 2.25 to 301; measured 12; 2 over 96."
         in shown.alt
@@ -624,9 +625,7 @@ def test_numbers_that_were_predicted_are_a_spread():
 
 
 def test_less_than_a_mebibyte_is_in_kibibytes():
-    (shown,), _ = charts.pictures(
-        question(unit="MiB", measured=944 / 1024), given("42.x", [0.25] * 5)
-    )
+    (shown,), _ = pictures(question(unit="MiB", measured=944 / 1024), given("42.x", [0.25] * 5))
     assert "median 256 KiB\nmeasured 944 KiB" in {
         text.get_text() for text in shown.figure.axes[0].texts
     }
@@ -634,9 +633,9 @@ def test_less_than_a_mebibyte_is_in_kibibytes():
 
 def test_fewer_than_five_answers_are_not_drawn():
     for asked, answer in ((question(), 1), (question(kind="choice", names=("a", "b")), "a")):
-        drawn, too_few = charts.pictures(asked, given("42.x", [answer] * 4))
+        drawn, too_few = pictures(asked, given("42.x", [answer] * 4))
         assert (drawn, too_few) == ([], ["“How many?” (4)"])
-        assert len(charts.pictures(asked, given("42.x", [answer] * 5))[0]) == 1
+        assert len(pictures(asked, given("42.x", [answer] * 5))[0]) == 1
 
 
 ZEROS = {"kind": "choice", "names": ("zeros", "an error"), "measured": "zeros"}
@@ -678,17 +677,17 @@ CLICKS = {"kind": "quiz", "names": ("(a) The disk", "(b) The kernel"), "measured
 def test_answers_are_counted_and_what_a_lesson_does_not_offer_is_not_shown(
     asked: dict, answers: list, told: str
 ):
-    (shown,), _ = charts.pictures(question(**asked), given("42.x", answers))
+    (shown,), _ = pictures(question(**asked), given("42.x", answers))
     assert told in shown.alt
     assert "Ada" not in shown.alt
 
 
 def test_every_question_of_every_lesson_is_found():
-    for path in notebooks():
+    for path in lessons():
         source = "".join(
             one.source for one in nbformat.read(path, 4).cells if one.cell_type == "code"
         )
-        asked = lessons.lesson(path.name[:2]).questions
+        asked = questions.lesson(path.name[:2]).questions
         assert len(asked) == len(re.findall(r"\b(?:predict|quiz)\(", source))
         assert all(one.key.startswith(path.name[:2]) and len(one.text) > 5 for one in asked)
 
@@ -705,7 +704,7 @@ def test_what_a_lesson_measured_is_read_from_its_run(tmp_path: Path):
         new_notebook(cells=[new_code_cell("", outputs=outputs)]),
         tmp_path / "02_copy_a_big_file.ipynb",
     )
-    asked = {one.key: one for one in lessons.lesson("02", NOTEBOOKS, tmp_path).questions}
+    asked = {one.key: one for one in questions.lesson("02", NOTEBOOKS, tmp_path).questions}
     assert asked["02.three"].measured == {"slurp": 256, "mmap": 0}
     assert asked["02.chunk"].measured == "a"
     assert not asked["02.three"].recorded

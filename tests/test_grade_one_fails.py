@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from test_judge import notebook
 
-from helpers.classroom import charts, grade, outputs, report, submissions
+from helpers.classroom import grade, outputs, report, submissions
 from helpers.classroom.grade import Submission
 from helpers.classroom.platforms import moodle
 from helpers.folders import NOTEBOOKS
+from helpers.wall import charts
 
 pytestmark = pytest.mark.slow
 

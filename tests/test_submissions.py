@@ -20,9 +20,10 @@ import pytest
 from tables import each_of
 
 from helpers.classroom import submissions
-from helpers.classroom.reading import ASK, JOINERS, one_line
+from helpers.classroom.reading import ASK
 from helpers.classroom.submissions import CannotBeGraded, Submission
 from helpers.classroom.whose import SEVERAL
+from helpers.teach.words import JOINERS, one_line
 from helpers.units import MiB
 
 pytestmark = pytest.mark.slow

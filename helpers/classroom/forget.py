@@ -6,10 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 
+from ..folders import GRADES
+from ..teach.words import one_line
 from .class_list import LIST
-from .course import GRADES, OVERRIDES, Course, course, path_of
+from .course import OVERRIDES, Course, course, path_of
 from .outputs import write_all, written
-from .pages import one_line, text
+from .pages import text
 from .store import FILE, store
 
 

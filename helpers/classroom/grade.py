@@ -21,11 +21,11 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ..folders import ROOT
+from ..folders import GRADES, ROOT
 from ..teach.exercises import exercise
 from ..teach.words import short
 from . import judge, sandbox
-from .course import GRADES, course, path_of
+from .course import course, path_of
 from .course_of_nbgrader import NotReady
 from .grades import grades, of_lesson
 from .outputs import write_all

@@ -2,20 +2,21 @@
 student.
 """
 
-import re
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from itertools import groupby
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..edition import edition
 from ..folders import ROOT
-from ..teach import words
+from ..teach import exercises, words
 from ..teach.exercises import NOT_CARRIED
+from ..teach.words import one_line
+from ..wall.pages import environment
+from ..wall.questions import lesson
 from .course import TEMPLATES, Course
 from .grades import moment
-from .lessons import exercise, exercise_title, lesson
-from .reading import UNREADABLE, one_line
+from .reading import UNREADABLE
 from .store import Answer
 
 # not imported: loading nbconvert takes seconds
@@ -27,27 +28,20 @@ def number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-def units_kept(text: str) -> str:
-    """The text with no line break between a number and its unit: "282 MiB"."""
-    return re.sub(
-        r"(?<=[0-9]) (?=(?:[KMGT]iB|B|bytes|s|ms|%)(?![\w/]))", "\N{NO-BREAK SPACE}", text
-    )
+_ENVIRONMENT = environment(TEMPLATES)
+_ENVIRONMENT.filters |= {"number": number, "one_line": one_line, "units_kept": words.units_kept}
 
 
-_ENVIRONMENT = Environment(
-    loader=FileSystemLoader(TEMPLATES),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-# HTML from a line of our Markdown, in which the output of a student's code is escaped; and from
-# several lines of it.
-_ENVIRONMENT.filters |= {
-    "line": lambda text: words.inline(units_kept(one_line(text))),
-    "paragraphs": words.paragraphs,
-}
-_ENVIRONMENT.filters |= {"number": number, "one_line": one_line, "units_kept": units_kept}
+@cache
+def exercise(key: str) -> exercises.Exercise | None:
+    """None if this edition no longer has the exercise."""
+    with suppress(ValueError):
+        return exercises.exercise(key)
+
+
+def exercise_title(key: str) -> str:
+    task = exercise(key)
+    return task.title if task else key
 
 
 def page(template: str, heading: str, course: Course, **values: object) -> str:
@@ -58,19 +52,13 @@ def page(template: str, heading: str, course: Course, **values: object) -> str:
         path.read_text(encoding="utf-8")
         for path in (HANDOUTS / "style.css", TEMPLATES / "classroom.css")
     ]
-    return filled(
-        template,
+    return _ENVIRONMENT.get_template(template).render(
         style="\n".join(sheets),
         heading=heading,
         course=course,
         edition=edition(),
         **values,
     )
-
-
-def filled(template: str, **values: object) -> str:
-    """A template with these values."""
-    return _ENVIRONMENT.get_template(template).render(**values)
 
 
 def text(template: str, **values: object) -> str:

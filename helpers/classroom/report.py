@@ -17,18 +17,18 @@ from typing import NamedTuple
 
 from .. import folders
 from ..show.figure import Picture
-from ..teach.words import plain, short
+from ..teach.words import one_line, plain, short
 from ..units import in_words
-from .ballots import FOLDER
-from .charts import MIN_ANSWERS, OUTCOMES, chart, outcomes, pictures
+from ..wall.ballots import FOLDER
+from ..wall.charts import OUTCOMES, chart, outcomes
+from ..wall.questions import Lesson, lesson, question
+from ..wall.spread import MIN_ANSWERS, share
 from .course import CLASS, Course
 from .grades import HandIns, hand_ins, moment
 from .grades import grades as graded
-from .lessons import exercise_title, lesson, question
-from .pages import number, one_line, page, text
+from .pages import exercise_title, number, page, text
 from .reading import for_one
-from .spread import share
-from .store import Answer, Store, Student
+from .store import Answer, HandIn, Store, Student
 
 MOST_MISTAKES = 6  # for each exercise
 HELPERS = folders.ROOT / "helpers"
@@ -114,6 +114,25 @@ def _lesson(
         "votes": votes(name, folder),
         "too_few": ", ".join(too_few),
     }
+
+
+def pictures(asked: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture], list[str]]:
+    """The pictures of a lesson's questions, in their order; and the questions with too few answers
+    for a picture, or with one that can't be drawn.
+    """
+    given = [hand_in.predictions for hand_in in hand_ins if hand_in.lesson == asked.number]
+    drawn = []
+    too_few = []
+    for one in asked.questions:
+        answers = [predicted[one.key] for predicted in given if one.key in predicted]
+        shown = None
+        with for_one() as reasons:
+            shown = chart(one, answers, caption=f"{plain(one.text)} ({one.key})")
+        if shown:
+            drawn.append(shown)
+        elif answers:
+            too_few.append(f"“{plain(one.text)}” ({', '.join([str(len(answers)), *reasons])})")
+    return drawn, too_few
 
 
 class Votes(NamedTuple):

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..teach.exercise_files import keys
+from ..teach.words import one_line
 from ..units import MiB
 from .platforms import nbgrader
 from .reading import (
@@ -33,7 +34,6 @@ from .reading import (
     File,
     Reader,
     for_one,
-    one_line,
     what_it_is,
 )
 from .store import HandIn, Student

@@ -6,8 +6,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from ..teach.words import one_line
 from .pages import number
-from .reading import one_line
 from .store import Answer, Student
 
 FORMULA = re.compile(r"(^|;)([\s\x22]*)(?=[=+\-@＝＋－＠])")

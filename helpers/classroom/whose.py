@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..teach.exercise_files import keys
+from ..teach.words import one_line
 from . import platforms
 from .class_list import meant
 from .platforms import Owner, canvas, moodle, nbgrader
-from .reading import STUDENT_SIZE, CannotBeGraded, File, Listing, Reader, for_one, listed, one_line
+from .reading import STUDENT_SIZE, CannotBeGraded, File, Listing, Reader, for_one, listed
 from .store import Student
 
 Parts = tuple[str, ...]  # of a path

@@ -7,7 +7,7 @@ name, late or not, user, file, the file's own name; `anon_x1Yz2_67890_…` if an
 import re
 from collections.abc import Collection, Sequence
 
-from ..lessons import lesson
+from ...wall.questions import lesson
 from ..store import Answer
 from ..tables import by_hand_in, csv_of, most, points
 from . import Owner

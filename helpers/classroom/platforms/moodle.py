@@ -9,9 +9,9 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from ...teach.words import inline
+from ...teach.words import inline, one_line
 from ..course import Course
-from ..pages import feedback, number, one_line
+from ..pages import feedback, number
 from ..store import Answer
 from ..tables import by_hand_in, csv_of, most, points
 from . import Owner
