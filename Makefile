@@ -32,7 +32,7 @@ WORK := $(or $(ZERO_COPY_WORK),$(if $(shell test -w . && echo 1),,$(HOME)/)my_le
 # JupyterLab's terminals inherit what Jupyter has: with the PYTHON=… of this `make`, each `make` typed there would start
 # by removing the environment.
 lab: env  ## JupyterLab on your own copies of the lessons, in my_lessons, with what is new in them (LABARGS="--port 9000": its options)
-	$(BIN)/python -m helpers.teach.work
+	@$(BIN)/python -m helpers.teach.work --once
 	unset MAKEFLAGS MAKELEVEL; $(BIN)/jupyter lab --notebook-dir="$(WORK)" --LabApp.default_url=/lab/tree/00_start_here.ipynb --KernelManager.transport_encryption=auto $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
 fresh: env  ## a fresh copy of a lesson, beside yours: make fresh LESSON=02

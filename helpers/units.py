@@ -2,6 +2,7 @@
 
 import operator
 import re
+from decimal import Decimal
 
 KiB = 2**10
 MiB = 2**20
@@ -44,21 +45,24 @@ def in_words(value: float | None, unit: str) -> str:
     if unit == "bytes":
         for factor, name in ((GiB, "GiB"), (MiB, "MiB"), (KiB, "KiB")):
             if abs(value) >= 0.9995 * factor:
-                scaled = value / factor
-                return f"{scaled:.3g} {name}" if abs(scaled) < 1000 else f"{scaled:,.0f} {name}"
+                return f"{digits(value / factor)} {name}"
         return f"{value:.0f} B"
     if unit == "seconds":
+        if 0 < value < 0.001:
+            return f"{digits(1e6 * value)} µs"
         return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
     return f"{value:,.0f}"
 
 
 def digits(number: float) -> str:
-    """Three significant digits, or all before the point: 0.25 · 25.6 · 1,024 · 1e+300."""
-    return (
-        f"{number:,.0f}"
-        if 100 <= number < 1e9 or number == round(number) < 1e9
-        else f"{number:.3g}"
-    )
+    """Three significant digits, or all before the point: 0.25 · 25.6 · 1,024 · 0.0000123. What is
+    a guess and no amount may be 1e+300.
+    """
+    if abs(number) >= 1e15:
+        return f"{number:.3g}"
+    if abs(number) >= 100 or number == round(number):
+        return f"{number:,.0f}"
+    return f"{Decimal(f'{number:.3g}'):f}"
 
 
 def in_unit(number: float, unit: str) -> str:

@@ -167,7 +167,7 @@ def test_cases_lists_those_with_all_the_words_and_what_comes_nearest():
         ("slice keeps the whole array", "rows-keep-the-file"),
         ("del df does not free memory", "del-frees-nothing-in-notebook"),
         ("df.values read only", "frame-values-are-read-only"),
-        ("docker exit code 137", "killed-while-writing"),
+        ("docker exit code 137", "killed-for-its-own-memory"),
     ],
 )
 def test_a_question_in_one_s_own_words_finds_its_case(asked: str, name: str):

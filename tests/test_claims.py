@@ -96,4 +96,4 @@ def test_a_cell_asserts_what_it_calls_and_nothing_else():
 
 def test_what_was_measured_may_be_named_shares():
     made = claim("slurp-costs-file", True, {"slurp": 1.0, "one buffer": 0.0041, "calls": "3"})
-    assert made.measured == "slurp 100.0%, one buffer 0.4%, calls 3"
+    assert made.measured == "slurp 100.0%; one buffer 0.4%; calls 3"

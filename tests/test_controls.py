@@ -37,7 +37,7 @@ def noticed(monkeypatch: pytest.MonkeyPatch) -> Noticed:
 def test_a_control_shows_which_comparisons_fail(noticed: Noticed):
     small = noticed.tried[0]
     assert (small.claim, small.holds, small.failed) == ("small", False, ("taken['map'] < 0.1",))
-    assert small.measured == "map 100.0%, read 100.0%"
+    assert small.measured == "map 100.0%; read 100.0%"
     assert noticed.comparisons["small"] == (
         "taken['map'] < 0.1",
         "0.1 < taken['read']",

@@ -169,7 +169,7 @@ def test_a_check_that_was_edited_is_read_again(root: Path):
         replaced("    return right", "    right"),
         "its judge returned None; return right(…) or within(…)",
     ),
-    (replaced("attempt.run(run,", "attempt.run(runs,"), "(exercises/02/sample/check.py, line 13)"),
+    (replaced("attempt.run(run,", "attempt.run(runs,"), "(exercises/02/sample/check.py, line 14)"),
     (
         replaced("    function(source, target)", "    len(function(source, target))"),
         "(check.py, line 7)",

@@ -73,6 +73,11 @@ def test_any_name_is_a_file_name(own: Path, name: str, file: str):
     assert os.listdir(own / "hand-in") == [f"02_{file}.zip"]
 
 
+def test_a_number_names_its_lesson_and_0_is_the_first(own: Path):
+    hand_in(0, "ada")
+    assert os.listdir(own / "hand-in") == ["00_ada.zip"]
+
+
 def test_what_cannot_be_handed_in_is_refused(own: Path):
     with pytest.raises(ValueError, match=r"no lesson '22'; there are: 00, 01"):
         hand_in("22")

@@ -189,12 +189,13 @@ def test_calls_of_a_function_of_a_file_are_marked(tmp_path: Path, monkeypatch: p
 
     run = measure(decoder.decode, 16 * MiB, calls=["decoder:decode", "decoder:Reader.read"])
     assert [each.name for each in run.marks] == [
-        "decode",
-        "Reader.read",
+        "decode called",
+        "Reader.read called",
         "Reader.read ended",
         "decode ended",
     ]
     assert run.marks[3].anonymous - run.marks[0].anonymous == pytest.approx(16 * MiB, rel=0.1)
+    assert any("growth of the whole process since the run began" in note for note in notes(run))
     with pytest.raises(
         TypeError, match=r"^can't mark the calls of decoder:missing: .* has no attribute 'missing'$"
     ):
@@ -344,7 +345,10 @@ def test_the_addresses_that_arrow_reserves_are_not_memory(modules: list[str]):
 
 @pytest.mark.measured
 def test_without_memray_tracemalloc_tells_what_it_saw(no_memray: None):
-    kept = measure(temporary_then_kept, stack=True).stack
+    runs = []
+    how = running.Options(stack=True)
+    kept = running.measured(temporary_then_kept, (), how, before=lambda: runs.append("")).stack
+    assert len(runs) == 2, "measured, and traced once"
     assert "with tracemalloc" in kept
     assert kept.endswith("ImportError: not here.")
     assert kept.splitlines()[3].endswith("# stays")

@@ -230,6 +230,13 @@ def test_the_slider_changes_the_picture_and_a_sweep_starts_at_the_fastest(chunks
     assert "Marked: Chunk size 16 MiB: time 0.5 s (2.5 times its lowest)" in page.value
 
 
+def test_three_panels_are_of_one_size():
+    three = {n: {"a": n, "b": 2 * n, "c": 3 * n} for n in (1, 8)}
+    shown = at("Types", three, dict.fromkeys("abc", "seconds"), 8)
+    assert len({tuple(ax.get_position().size.round(6)) for ax in shown.figure.axes}) == 1
+    assert_fits(shown)
+
+
 def test_what_was_not_measured_is_said(chunks):
     shown = sweep(
         {n: replace(one, **NO_KINDS, io=IO(), wall=None) for n, one in chunks.items()}

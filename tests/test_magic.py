@@ -229,7 +229,7 @@ def test_marks_what_stays_and_the_stack_are_shown(run):
     )
     assert "That run's end: SIGABRT." in run("%measure -q --stack os.abort()").printed
     assert [mark.name for mark in run("%measure -o -q -f taken taken(9)").value.marks] == [
-        "taken",
+        "taken called",
         "taken ended",
     ]
     assert run("%measure -o -q import numpy").value.imported > MiB

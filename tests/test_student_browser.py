@@ -163,8 +163,8 @@ def test_a_new_edition_waits_until_jupyterlab_has_closed_the_lesson(
     expect(lab.locator(".jp-Notebook")).to_have_count(0)
     told = work(course, environment)
     assert (
-        f"{LESSON}: 3 cells brought in from the edition 2026-10-01 (c0ffee4): “# 00 Start here,"
-        " again”" in told
+        f"{LESSON}: 3 cells brought in from the edition 2026-10-01 (c0ffee4). New or changed text: "
+        "“# 00 Start here, again”" in told
     )
     assert "yours stays: “What I say.”" in told
 

@@ -2,11 +2,15 @@
 lost.
 """
 
+import http.server
 import io
 import json
 import os
 import re
+import socketserver
 import sys
+import threading
+from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
@@ -261,6 +265,19 @@ def test_a_cell_with_an_answer_is_named_by_its_exercise(student: Work):
     )
 
 
+def test_a_changed_text_is_announced_by_the_paragraph_that_changed(student: Work):
+    path = student.lessons / LESSON
+    lesson = read(path)
+    text = {"cell_type": "markdown", "id": "text", "metadata": {}, "source": "# Copy\n\nOnce."}
+    path.write_text(json.dumps({**lesson, "cells": [*lesson["cells"], text]}))
+    after(student)
+    text["source"] = "# Copy\n\nTwice."
+    new = [code(f"2-{cell}", f"new {cell}") for cell in "abcd"]
+    path.write_text(json.dumps({**lesson, "cells": [*new, text]}))
+    (said,) = after(student)
+    assert said.endswith("“new c”, and 1 more. New or changed text: “Twice.”.")
+
+
 def test_a_changed_exercise_is_announced_and_its_cell_says_so(student: Work, tmp_path: Path):
     (folder := tmp_path / "exercises" / "02" / "chunks").mkdir(parents=True)
     files = [folder / name for name in ("prompt.md", "hints.md", "check.py")]
@@ -402,7 +419,7 @@ def test_nothing_waits_for_a_pipe_or_reads_a_file_without_end(
 ):
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(student.folder))
     os.mkfifo(student.folder / "jpserver-1.json")
-    assert list(module.open_in_jupyterlab(student.folder)) == []
+    assert list(module.servers(student.folder)) == []
     monkeypatch.setattr(notebook_files, "LARGEST", 200_000, raising=False)
     os.truncate(student.folder / LESSON, 200_001)
     (said,) = after(student)
@@ -482,14 +499,43 @@ def test_programs_with_crates_come_without_what_cargo_left(student: Work):
 def test_a_lesson_that_is_open_in_jupyterlab_waits(student: Work, monkeypatch: pytest.MonkeyPatch):
     issue(student, {"2-a": "new a"})
     issue(student, {"1-a": "new a"}, "01_see_a_page.ipynb")
-    monkeypatch.setattr(module, "open_in_jupyterlab", lambda folder: [folder / LESSON])
+    running = module.Server("", student.folder, [student.folder / LESSON])
+    monkeypatch.setattr(module, "servers", lambda folder: [running])
     said = after(student)
     assert said[0].startswith("01_see_a_page.ipynb: 4 cells")
     assert said[1].startswith(f"{LESSON} is open in JupyterLab")
     assert texts(student)["2-a"] == "cell a"
-    monkeypatch.setattr(module, "open_in_jupyterlab", lambda folder: [])
+    monkeypatch.setattr(module, "servers", lambda folder: [])
     after(student)
     assert texts(student) == {"2-a": "new a"}
+
+
+def test_a_second_jupyterlab_is_not_started_and_the_first_is_named(
+    student: Work, monkeypatch: pytest.MonkeyPatch
+):
+    class Sessions(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"[]")
+
+    for name, folder in (
+        ("JUPYTER_RUNTIME_DIR", student.lessons),
+        ("ZERO_COPY_WORK", student.folder),
+    ):
+        monkeypatch.setenv(name, str(folder))
+    monkeypatch.setattr(folders, "NOTEBOOKS", student.lessons)
+    with socketserver.TCPServer(("127.0.0.1", 0), Sessions) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/"
+        for root, runs in ((student.folder, True), (student.folder.parent, False)):
+            told = {"url": url, "token": "abc", "root_dir": str(root)}
+            (student.lessons / "jpserver-1.json").write_text(json.dumps(told))
+            main([])
+            with pytest.raises(SystemExit, match="abc") if runs else nullcontext():
+                main(["--once"])
+        server.shutdown()
+    main(["--once"])
 
 
 # --- the command ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ with open("vectors.txt", "w") as file:
 
 
 def load():
-    made = os.path.exists("vectors.npy") and os.path.getmtime("vectors.npy")
+    made = os.path.getmtime("vectors.npy") if os.path.exists("vectors.npy") else 0
     if made < os.path.getmtime("vectors.txt"):
         np.save(part := f"{os.getpid()}.npy", np.loadtxt("vectors.txt"))
         os.replace(part, "vectors.npy")

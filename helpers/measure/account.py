@@ -101,6 +101,11 @@ def notes(run: Recording) -> Iterator[str]:
             f"{len(run.marks):,} of {run.marked:,} marks were kept, the highest of each name among "
             "them."
         )
+    if run.marks:
+        yield (
+            "A mark has the growth of the whole process since the run began. What one call took is "
+            "the difference between two marks."
+        )
     if (run.imported or 0) >= MiB:
         size = in_words(run.imported, "bytes")
         names = ",".join(run.imports)

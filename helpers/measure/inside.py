@@ -49,7 +49,7 @@ def mark_calls(place: str, mark, names: dict) -> None:
 
     @functools.wraps(function)
     def called(*args, **options):
-        mark(path)
+        mark(f"{path} called")
         try:
             return function(*args, **options)
         finally:

@@ -56,8 +56,8 @@ def measure(function: Callable, *args: Any, name: str | None = None, **options: 
 
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None
       if that run failed)
-    stack         run it twice more (if it was killed, once), under memray where that is installed,
-      else tracemalloc:
+    stack         run it twice more (if it was killed, once) under memray, or once under
+      tracemalloc where memray isn't installed:
                   `stack` tells which Python stacks allocated what was there at the peak, and when
                     it ended, however
     interval      seconds between samples, 0.001 if not given
@@ -186,6 +186,8 @@ def measured(
                 watch = _Watch(label, payload, limited, stack=(folder, by_object))
                 ends[by_object] = watch.process.ended
                 if watch.interrupted or watch.process.ended not in ("returned", "raised"):
+                    break
+                if os.path.exists(os.path.join(folder, "tracemalloc")):  # which tells all at once
                     break
             run = replace(run, stack=stacks.told(Path(folder), ends))
     if watch.interrupted:

@@ -18,7 +18,7 @@ Position = float | str
 Measured = Recording | Mapping[str, float | None]
 Meters = Sequence[str] | Mapping[str, str]
 Rows = Mapping[str, Mapping[str, float | None]]  # position -> meter -> number
-FRAME = {"left": 0.085, "right": 0.975, "wspace": 0.25}
+FRAME = {"left": 0.085, "right": 0.975, "top": 0.89, "bottom": 0.19, "wspace": 0.35}
 
 
 def dial(
@@ -76,16 +76,10 @@ def _figure(
         }
         for position, one in results.items()
     }
-    tall = 2.4
-    edges = {"top": 0.89, "bottom": 0.19}
-    if len(units) > 2:
-        tall = 3.6
-        edges = {"top": 0.93, "bottom": 0.12, "hspace": 0.72}
-    fig = Figure(figsize=(PAGE, tall))
-    panels = fig.subplot_mosaic(
-        {1: "a", 2: "ab", 3: "ab;ac"}[len(units)], gridspec_kw=FRAME | edges
-    )
-    for ax, meter in zip(panels.values(), units, strict=True):
+    fig = Figure(figsize=(PAGE, 2.4))
+    fig.subplots_adjust(**FRAME)
+    panels = fig.subplots(1, len(units), squeeze=False)[0]
+    for ax, meter in zip(panels, units, strict=True):
         _draw(ax, rows, meter, units, chosen)
         ax.set_xlabel(label.lower(), labelpad=2)
     sentences = {

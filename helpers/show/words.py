@@ -34,7 +34,7 @@ def amount(value: float | None, unit: str) -> str:
     if unit == "time":
         for factor, name in ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
             if not value or value >= 0.9995 * factor or name == "ns":
-                return f"{value / factor:.3g} {name}"
+                return f"{digits(value / factor)} {name}"
     return f"{digits(value)} {unit}"
 
 

@@ -126,7 +126,7 @@ def in_words(measured: str | Mapping[str, float | str]) -> str:
         name: value if isinstance(value, str) else f"{value:.1%}"
         for name, value in measured.items()
     }
-    return ", ".join(f"{name} {text}" for name, text in texts.items())
+    return "; ".join(f"{name} {text}" for name, text in texts.items())
 
 
 def claims(path: Path | None = None) -> dict[str, Known]:

@@ -31,7 +31,7 @@ class NotSaved(ValueError):
     """What was run isn't what the notebook's file holds."""
 
 
-def hand_in(lesson: str = "", name: str = "", file: str | Path = "") -> Said:
+def hand_in(lesson: str | int = "", name: str = "", file: str | Path = "") -> Said:
     """Makes hand-in/02_<name>.zip in the student's folder from a notebook as saved, and says what
     it holds.
 
@@ -44,6 +44,7 @@ def hand_in(lesson: str = "", name: str = "", file: str | Path = "") -> Said:
     "cb". FileNotFoundError if there's no copy, NoNotebook if it can't be read, NotSaved if this
     kernel ran another answer than it holds. ValueError without `lesson`, away from its notebook.
     """
+    lesson = str(lesson)  # 0 is lesson 00
     mine = kernel.notebook()
     folder = folders.work()
     if not lesson and not (mine and mine.name[:2] in [path.name[:2] for path in folders.lessons()]):

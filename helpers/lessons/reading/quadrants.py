@@ -13,7 +13,7 @@ from ...show.boxes import width
 from ...show.figure import INK, PAGE, QUIET, WARNING, Picture, look, picture
 from ...show.meters import OTHER
 from ...show.words import Methods, alt_text, count, ended, faults, with_machine
-from ...units import NOT_MEASURED, in_words
+from ...units import NOT_MEASURED, digits, in_words
 
 FASTEST = OTHER._replace(face="#4a4460")
 # the page's pixels: above a panel, a bar with its text, below, between two
@@ -81,7 +81,7 @@ def _draw(ax: Axes, runs: Methods, names: list[str]) -> dict[str, list[str]]:
     # with space for text after a bar
     ax.set_xlim(0, 1.6 * (max(run.wall or 0 for run in runs.values()) or 1))
     ax.xaxis.set_major_locator(MaxNLocator(4))
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.xaxis.set_major_formatter(lambda value, _: digits(value))
     ax.grid(False, axis="y")
     back = {"facecolor": "white", "linewidth": 0, "pad": 0.6}  # hides the grid behind text
     how = {"va": "center_baseline", "textcoords": "offset points", "bbox": back}
