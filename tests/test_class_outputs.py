@@ -469,7 +469,8 @@ def test_the_report_counts_outcomes_and_mistakes(tmp_path: Path):
         because = f"`target` {n}"
         if cause == "raised":
             because = f"it raised OSError: I am number {n}, in line 2: `x = {n}`"
-        half, outcome = "the bytes" * (cause == "raised"), "not yet" if cause else "right"
+        half = "the bytes" * (cause == "raised")
+        outcome = "not yet" if cause else "right"
         of = verdict(outcome, because=because, cause=cause, seconds=2, half=half)
         things += handed_in(f"s{n}", of)
     small(tmp_path, *things, said=Course(students={"absent": Student("absent", "Absent")}))
@@ -556,7 +557,8 @@ def test_the_report_says_what_had_no_sandbox(tmp_path: Path):
     assert "1 answer was graded without a sandbox." in report(tmp_path).main.get_text()
     again(tmp_path, trusted=True)
     text = report(tmp_path).main.get_text()
-    assert "Graded without a sandbox." in text and "in its own sandbox" not in text
+    assert "Graded without a sandbox." in text
+    assert "in its own sandbox" not in text
     small(tmp_path, *handed_in("ada", fenced, fenced))
     text = report(tmp_path).main.get_text()
     assert "without a sandbox" not in text

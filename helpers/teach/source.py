@@ -240,9 +240,8 @@ def _checked(program: Sequence[Statement], key: str) -> Iterator[tuple[int, ast.
         for call in () if isinstance(program[at].node, DEFINES) else ast.walk(program[at].node):
             match call:
                 case ast.Call(ast.Attribute(asked, "check"), [value, *_]):
-                    by = makers(
-                        program[:at], getattr(asked, "id", "")
-                    )  # one = exercise("02.chunks")
+                    # one = exercise("02.chunks")
+                    by = makers(program[:at], getattr(asked, "id", ""))
                     parts = ast.walk(by[-1].node if by else asked)
                     # for one in (first, second): …
                     is_own = getattr(value, "id", "") in program[at].makes
@@ -422,7 +421,8 @@ def source_of(
 def _statement(node: ast.stmt, file: str, text: str) -> Statement:
     """Raises one of NOT_PYTHON if it doesn't compile."""
     with warnings.catch_warnings(action="ignore"):
-        module, flags = ast.Module([node], []), ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        module = ast.Module([node], [])
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         return Statement(node, compile(module, file, "exec", flags, dont_inherit=True), text)
 
 
