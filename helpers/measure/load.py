@@ -56,7 +56,8 @@ class Load(Measured, Tabled):
     notes    what else is to be kept, as plain data
     """
 
-    form, apart = "zero-copy load", ("began",)
+    form = "zero-copy load"
+    apart = ("began",)
     machine: Machine = field(default_factory=here)
     ticks: list[Tick] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)

@@ -66,7 +66,8 @@ class PageMap(Measured):
       JSON
     """
 
-    form, apart = "zero-copy page map", ("region",)
+    form = "zero-copy page map"
+    apart = ("region",)
     runs = (("states", "runs", PageState),)
     states: np.ndarray | None
     address: int = 0

@@ -20,7 +20,9 @@ class Measured:
     apart  fields that aren't kept
     """
 
-    form, runs, apart = "", (), ()
+    form = ""
+    runs = ()
+    apart = ()
 
     def to_json(self) -> dict:
         """Plain data. A path becomes its name, and a value that JSON can't hold its repr."""
