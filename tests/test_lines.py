@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from pictures import NO_KINDS, SIZE, assert_fits, recording, texts
+from pictures import NO_KINDS, SIZE, assert_fits, panels, recording, texts
 from tables import each_of
 
 from helpers.lessons.copying.figures import sweep
@@ -31,7 +31,7 @@ def test_lines_go_through_every_number_in_order():
         in shown.alt
     )
     assert "Dashed, published: 172,952 bytes." in shown.alt and shown.caption == "Recorded."
-    (ax,) = shown.figure.axes
+    (ax,) = panels(shown)
     old, *_, level = ax.lines
     assert list(old.get_xdata()) == [1, 4, 8] and list(old.get_ydata()) == [
         68_240,
@@ -50,7 +50,7 @@ def test_sizes_stand_on_powers_of_two_and_lines_far_apart_on_a_logarithmic_axis(
         "seconds",
         "Time",
     )
-    (ax,) = shown.figure.axes
+    (ax,) = panels(shown)
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log") and ax.get_ylim()[
         0
     ] < 0.2 < 40 < ax.get_ylim()[1]
@@ -79,7 +79,7 @@ def test_of_many_tokens_every_doubling_is_marked_and_told():
         "even: 5 % at 1, 10 % at 2, 20 % at 4, 40 % at 8, 80 % at 16. the same two: 25 % at 1"
         in shown.alt
     )
-    line, marks, *_ = shown.figure.axes[0].lines
+    line, marks, *_ = panels(shown)[0].lines
     assert len(line.get_xdata()) == 20 and list(marks.get_xdata()) == [1, 2, 4, 8, 16]
     assert_fits(shown)
 
@@ -107,7 +107,7 @@ def test_a_crossing_is_said_and_marked(methods, words: str):
     assert in_sentence(methods) == words
     shown = crossover({MiB: methods}).picture
     assert shown.alt.startswith(f"1 MiB: {words}.") and shown.caption == f"1 MiB: {words}."
-    rings = [line for line in shown.figure.axes[0].lines if line.get_markersize() == 9]
+    rings = [line for line in panels(shown)[0].lines if line.get_markersize() == 9]
     assert len(rings) == words.count("from there")
     assert [ring.get_xdata()[0] for ring in rings] == [pytest.approx(999 / 1079)] * len(rings)
     assert_fits(shown)
@@ -132,7 +132,7 @@ def test_the_slider_walks_over_the_sizes_and_a_prediction_is_dashed():
         and "25 ms at 100 %" in shown.picture.alt
     )
     assert "Dashed, predicted: 50 %. 1 KiB: copy on write is always faster." in shown.picture.alt
-    (dashed,) = [line for line in shown.picture.figure.axes[0].lines if line.is_dashed()]
+    (dashed,) = [line for line in panels(shown.picture)[0].lines if line.is_dashed()]
     assert set(dashed.get_xdata()) == {0.5}
     assert_fits(shown.picture)
     before, slider.value = page.value, 1024
@@ -172,14 +172,14 @@ def test_the_chosen_position_is_marked_and_its_numbers_are_said():
     assert (
         "Types 64: a method 30 ns (3.0 times its lowest); a table not measured here." in shown.alt
     )
-    for ax, curve, mark in zip(shown.figure.axes, ([10, 20, 30], [40, 40]), (20, 40), strict=True):
+    for ax, curve, mark in zip(panels(shown), ([10, 20, 30], [40, 40]), (20, 40), strict=True):
         _, line, ring = ax.lines
         assert list(line.get_ydata()) == curve and (
             list(ring.get_xdata()),
             list(ring.get_ydata()),
         ) == ([1], [mark])
         assert ax.get_ylim() == (0, 50)
-    assert len(at("Types", COSTS, NS, 64).figure.axes[1].lines) == 2
+    assert len(at("Types", COSTS, NS, 64).figure.axes[2].lines) == 2
     assert_fits(shown)
 
 
@@ -198,9 +198,9 @@ def test_texts_keep_their_order_and_numbers_are_sorted():
 def test_a_kind_of_memory_has_its_colour_and_a_count_whole_numbers():
     sizes = {n: {"anonymous, lent": 1, "file of anonymous origin": n} for n in (1, 8)}
     shown = at("Users", sizes, dict.fromkeys(sizes[1], "bytes"), 8)
-    assert [ax.lines[1].get_color() for ax in shown.figure.axes] == [ANONYMOUS.edge, INK]
+    assert [ax.lines[1].get_color() for ax in panels(shown)] == [ANONYMOUS.edge, INK]
     counted = at("Yokes", {n: {"mappings": 1} for n in (1, 8)}, {"mappings": "count"}, 8)
-    assert not any(tick % 1 for tick in counted.figure.axes[0].get_yticks())
+    assert not any(tick % 1 for tick in panels(counted)[0].get_yticks())
 
 
 def test_the_slider_changes_the_picture_and_a_sweep_starts_at_the_fastest(chunks):
@@ -238,7 +238,7 @@ def test_many_positions_label_as_many_as_fit():
     shown = dial(
         "Load", {f"{n:,} requests": {"wall": 1.0} for n in range(1000, 1040)}, ["wall"]
     ).picture
-    assert 5 < len(shown.figure.axes[0].get_xticks()) < 10
+    assert 5 < len(panels(shown)[0].get_xticks()) < 10
     assert_fits(shown)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pictures import panels
 
 from helpers.ideas.safetensors import TensorFile
 from helpers.lessons.serving.load import growth, load_chart, watched
@@ -133,21 +134,19 @@ def test_the_chart_says_its_numbers():
         "250, from 210 to 280. Done to the server: first at 0.3 s. The models' files: 8 MiB to "
         "16 MiB. Taken by all workers since the beginning: 3 MiB at most."
     )
-    above, below = shown.figure.axes
+    above, below = panels(shown)
     assert len(above.lines[0].get_xdata()) == 8 and [text.get_text() for text in above.texts] == [
         "first"
     ]
     assert [line.get_marker() for line in above.lines].count("x") == 1
-    assert len(below.collections) == 2 and below.get_ylim()[1] > 19
+    assert len(below.collections) == 2 and below.get_ylim()[1] > 19 * MiB
     assert shown.caption.startswith("Try. Measured on") and shown.png.startswith(b"\x89PNG")
 
 
 def test_the_chart_of_a_first_moment_and_of_a_system_that_tells_no_memory():
     load = a_load()
     del load.ticks[1:], load.looks[:], load.marks[:]
-    assert "not measured here" in [
-        text.get_text() for text in load_chart(load).figure.axes[1].texts
-    ]
+    assert "not measured here" in [text.get_text() for text in panels(load_chart(load))[1].texts]
     load.ticks.clear()
     with pytest.raises(ValueError, match="nobody has asked yet"):
         load_chart(load)

@@ -1,24 +1,22 @@
 """A slider over what was measured at each position of a knob."""
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from ..measure.recording import METERS, Recording
-from ..units import NOT_MEASURED, digits
-from .boxes import width
-from .figure import INK, KINDS, PAGE, QUIET, Interactive, Picture, look, picture, slider
+from ..units import digits
+from .cells import Panel, not_measured, y_axis
+from .chart import Row, layout
+from .figure import INK, KINDS, PAGE, Interactive, Picture, look, picture, slider
+from .text import width
 from .words import amount, with_machine
 
 Position = float | str
 Measured = Recording | Mapping[str, float | None]
 Meters = Sequence[str] | Mapping[str, str]
 Rows = Mapping[str, Mapping[str, float | None]]  # position -> meter -> number
-FRAME = {"left": 0.085, "right": 0.975, "wspace": 0.25}
 
 
 def dial(
@@ -76,16 +74,8 @@ def _figure(
         }
         for position, one in results.items()
     }
-    tall, edges = 2.4, {"top": 0.89, "bottom": 0.19}
-    if len(units) > 2:
-        tall, edges = 3.6, {"top": 0.93, "bottom": 0.12, "hspace": 0.72}
-    fig = Figure(figsize=(PAGE, tall))
-    panels = fig.subplot_mosaic(
-        {1: "a", 2: "ab", 3: "ab;ac"}[len(units)], gridspec_kw=FRAME | edges
-    )
-    for ax, meter in zip(panels.values(), units, strict=True):
-        _draw(ax, rows, meter, units, chosen)
-        ax.set_xlabel(label.lower(), labelpad=2)
+    panels = [_panel(rows, meter, units, chosen, label.lower()) for meter in units]
+    fig = layout([Row("", panels[:2]), *[Row("", [panels[0], each]) for each in panels[2:]]])
     sentences = {
         position: f"{label} {position}: {'; '.join(_numbers(rows, units, position))}."
         for position in rows
@@ -122,68 +112,39 @@ def _numbers(rows: Rows, units: Mapping[str, str], position: str) -> list[str]:
     return numbers
 
 
-def _draw(ax: Axes, rows: Rows, meter: str, units: Mapping[str, str], chosen: str) -> None:
+def _panel(rows: Rows, meter: str, units: Mapping[str, str], chosen: str, label: str) -> Panel:
     unit, words, place = units[meter], list(rows), list(rows).index(chosen)
-    ax.set_title(_title(meter))
-    ax.set_xlim(-0.4, len(rows) - 0.6)
-    step, apart = (
-        ax.get_position().width * PAGE * 96 / len(words),
-        1,
-    )  # label as many positions as fit below the axis
-    while any((width(a) + width(b)) / 2 + 8 > apart * step for a, b in pairwise(words[::apart])):
-        apart += 1
-    ax.set_xticks(range(0, len(rows), apart), words[::apart])
     points = {at: row[meter] for at, row in enumerate(rows.values()) if row[meter] is not None}
-    if not points:
-        ax.text(
-            0.5, 0.5, NOT_MEASURED, ha="center", va="center", transform=ax.transAxes, color=QUIET
-        )
-        ax.set_yticks([])
-        return
+    alike = [row[each] or 0 for row in rows.values() for each in units if units[each] == unit]
+    highest = max(alike) or 1
     kind = KINDS.get(meter.partition(",")[0])  # "anonymous", and "anonymous, lent"
     color = kind.edge if kind else INK
-    ax.axvline(place, color="#e2e2e2", linewidth=6, zorder=0)
-    ax.plot(
-        *zip(*points.items(), strict=True),
-        color=color,
-        linewidth=1.2,
-        marker="o",
-        markersize=3.2,
-        clip_on=False,
-    )
-    alike = [
-        row[each]
-        for row in rows.values()
-        for each in units
-        if units[each] == unit and row[each] is not None
-    ]
-    highest = max(alike) or 1
-    ax.set_ylim(0, 1.25 * highest)
-    binary = MultipleLocator(2 ** math.ceil(math.log2(highest / 4)))
-    ax.yaxis.set_major_locator(
-        binary if unit == "bytes" else MaxNLocator(4, integer=unit == "count")
-    )
-    ax.yaxis.set_major_formatter(lambda value, _: amount(value, unit))
-    if place not in points:
-        return
-    ring = {
-        "markersize": 7,
-        "markerfacecolor": "white",
-        "markeredgewidth": 1.6,
-        "clip_on": False,
-        "zorder": 3,
-    }
-    ax.plot(place, points[place], color=color, marker="o", **ring)
-    # The number stands at the top of the panel, clear of the curve; at an edge, shifted inwards.
-    quarter = 4 * place / len(rows)
-    side, shift = ("left", -3) if quarter < 1 else ("right", 3) if quarter >= 3 else ("center", 0)
-    ax.annotate(
-        amount(points[place], unit),
-        (place, 1),
-        xytext=(shift, -1),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        ha=side,
-        va="top",
-        fontweight="bold",
-    )
+
+    def plot(ax: Axes) -> None:
+        ax.set_xlabel(label, labelpad=2)
+        ax.set_xlim(-0.4, len(rows) - 0.6)
+        # label as many positions as fit below the axis
+        step, apart = ax.get_position().width * PAGE * 96 / len(words), 1
+        while any(
+            (width(a) + width(b)) / 2 + 8 > apart * step for a, b in pairwise(words[::apart])
+        ):
+            apart += 1
+        ax.set_xticks(range(0, len(rows), apart), words[::apart])
+        if not points:
+            not_measured(ax)
+            return
+        ax.axvline(place, color="#e2e2e2", linewidth=6, zorder=0)
+        how = {"color": color, "marker": "o", "clip_on": False}
+        ax.plot(*zip(*points.items(), strict=True), linewidth=1.2, markersize=3.2, **how)
+        y_axis(ax, unit, highest, 1.25 * highest)
+        if place not in points:
+            return
+        ring = {"markersize": 7, "markerfacecolor": "white", "markeredgewidth": 1.6, "zorder": 3}
+        ax.plot(place, points[place], **how, **ring)
+        # The number stands at the top of the panel, clear of the curve; at an edge, inwards.
+        quarter = 4 * place / len(rows)
+        side = "left" if quarter < 1 else "right" if quarter >= 3 else "center"
+        at = {"xycoords": ("data", "axes fraction"), "fontweight": "bold", "va": "top", "ha": side}
+        ax.annotate(amount(points[place], unit), (place, 0.99), **at)
+
+    return Panel(_title(meter), plot)
