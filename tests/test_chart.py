@@ -6,11 +6,10 @@ import pytest
 from matplotlib.patches import Patch
 from pictures import arrows, assert_fits, keys, panels, rectangles, texts
 
-from helpers.show.boxes import Box
+from helpers.show.boxes import Arrow, Box
 from helpers.show.cells import Bar, Hills, Panel, Scale
 from helpers.show.chart import WIDE, Row, chart
 from helpers.show.figure import ANONYMOUS, FILE, Picture, look, paint
-from helpers.show.lanes import Arrow
 from helpers.show.text import PLAIN, shortened, width
 
 LONG = "a name of many words that goes on and on, over several lines, and over more than two"
@@ -64,7 +63,9 @@ def test_a_box_in_neighbouring_rows_and_columns_is_one_and_arrows_go_around_what
     first, second, owner, file = map(box, ("first", "second", "an owner", "a file"))
     rows = [Row("", [first, first, owner]), Row("", [second, None, owner]), Row("", [file])]
     ties = [Arrow(first, owner, ".base", "kept"), Arrow(second, owner, ".obj")]
-    shown = drawn(rows, arrows=[*ties, Arrow(owner, file, "maps"), Arrow(second, second)])
+    shown = drawn(
+        rows, arrows=[*ties, Arrow(owner, file, "maps"), Arrow(second, second)], gap=60, between=24
+    )
     outlines = [one for one in rectangles(shown) if one.get_linewidth()]
     assert len(outlines) == 4
     assert outlines[0].get_width() > 2 * outlines[2].get_width()

@@ -235,18 +235,12 @@ def _axis(
     answers: Sequence[Sequence[float]], measured: Sequence[float], most: float | None
 ) -> tuple[float, float]:
     """Where the axis ends, and the width of a step: 1 if all numbers are whole and few. It reaches
-    what was measured, and the most that may be answered or, without that, the largest prediction
-    that isn't an outlier (Tukey's fence), but at most FARTHEST times the largest median.
+    what was measured, and the most that may be answered or, without that, the largest prediction,
+    but at most FARTHEST times the largest median.
     """
-    ends, middles = list(measured), list(measured)
-    for numbers in answers:
-        low, middle, high = np.quantile(numbers, (0.25, 0.5, 0.75))
-        ends.append(max(number for number in numbers if number <= high + 1.5 * (high - low)))
-        middles.append(middle)
-    top = (
-        max(most, *measured, 0.0)
-        if most
-        else min(max(ends), FARTHEST * max(middles)) or max(ends) or 1.0
-    )
+    largest = max(map(max, answers))
+    middles = [float(np.median(numbers)) for numbers in answers]
+    far = FARTHEST * max([*middles, *measured])
+    top = max([most or min(largest, far) or largest, *measured]) or 1.0
     whole = all(number == round(number) for numbers in (*answers, measured) for number in numbers)
     return (float(round(top)), 1.0) if whole and 1 <= top <= STEPS else (top, top / STEPS)

@@ -1,15 +1,20 @@
-"""A box with text, which stands for some memory or an object in it."""
+"""Boxes with text, each for some memory or an object in it, and arrows between them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.patches import FancyArrowPatch
+from matplotlib.path import Path
 
 from .chart import Place, rectangle
 from .figure import ABSENT, INK, Kind, paint
 from .text import LINE, SMALL, Line, fitted, write
 
 BAND, PAD = 9, 7  # the page's pixels: the band at a box's top, the space beside text
+LENT: dict[str, Any] = {"line": (0, (1.5, 1.5)), "head": "-"}  # bytes that aren't copied
+LANE = 12  # from a box to an arrow that goes around others
 
 
 @dataclass(eq=False)
@@ -51,3 +56,40 @@ class Box:
         if self.corner:
             corner = (place.right - PAD, place.top + PAD + LINE / 2)
             ax.text(*corner, self.corner, ha="right", va="center_baseline", **SMALL)
+
+
+@dataclass(eq=False)
+class Arrow:
+    """An arrow from one box to another, with words above and below it; without `line`, a style of
+    matplotlib's, only the words. It's straight if the boxes stand side by side, unless it goes
+    `around` what is between; otherwise it leaves at the foot, and runs behind what is in its way.
+    """
+
+    start: Box
+    end: Box
+    above: str = ""
+    below: str = ""
+    color: str = INK
+    line: Any = "-"
+    head: str = "-|>,head_length=5,head_width=2.6"
+    around: bool = False
+
+    def draw(self, ax: Axes, start: Place, end: Place) -> None:
+        beside = start.top < end.foot and end.top < start.foot
+        if beside and not self.around and start.right < end.left:
+            y = min(start, end, key=lambda place: place.tall).middle
+            way, x = [(start.right + 1, y), (end.left - 1, y)], (start.right + end.left) / 2 - 3
+        else:
+            down = start.foot < end.top
+            lane, side = (end.top - LANE, end.top) if down else (start.foot + LANE, end.foot)
+            into = end.center if down or self.around else end.left + 20
+            way = [(start.center, start.foot), (start.center, lane), (into, lane), (into, side)]
+            x, y = (start.center + into) / 2 + 20 * (into == start.center), lane + 9
+        if self.line:
+            way = list(dict.fromkeys(way))
+            how = {"joinstyle": "miter", "linewidth": 1.3, "linestyle": self.line, "zorder": 0.5}
+            path = Path(way)
+            ax.add_patch(FancyArrowPatch(path=path, arrowstyle=self.head, color=self.color, **how))
+        back = {"facecolor": "white", "linewidth": 0, "pad": 0.5}
+        ax.text(x, y - 4, self.above, ha="center", va="bottom", color=self.color, bbox=back)
+        ax.text(x, y + 4, self.below, ha="center", va="top", **SMALL)

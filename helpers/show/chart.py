@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from .figure import GRID, PAGE, Picture, picture
-from .lanes import Arrow, Lanes
 from .text import BOLD, FAINT, LINE, PLAIN, WARN, Line, fitted, width, write
 from .words import alt_text
 
@@ -94,8 +93,9 @@ def layout(
     rows: Sequence[Row],
     *,
     keys: Sequence[Any] = (),
-    arrows: Sequence[Arrow] = (),
+    arrows: Sequence[Any] = (),
     gap: float = GAP,
+    between: float = BETWEEN,
     labels: float = LABEL,
     widest: float = WIDE,
     ruled: bool = False,
@@ -103,7 +103,8 @@ def layout(
     """Draws the rows one below the other, and the arrows between their boxes.
 
     keys    of the legend, in as many lines as they need
-    gap     pixels between columns, at least: the words of arrows make it wider
+    gap     pixels between columns
+    between pixels between rows
     labels  pixels for the labels, at most
     widest  pixels for a cell, at most
     ruled   rows have a line above, and a bold label at the top
@@ -111,11 +112,9 @@ def layout(
     texts = [fitted(row.lines(BOLD if ruled else PLAIN), labels) for row in rows]
     label = max((width(text, **look) for lines in texts for text, look in lines), default=-10)
     left = MARGIN + label + 10
-    lanes = Lanes(arrows, [row.cells for row in rows])
     count = max(len(row.cells) for row in rows)
-    gaps = [max(gap, lanes.room_before(column)) for column in range(1, count)]
-    wide = min(widest, (WIDE - MARGIN - left - sum(gaps)) / count)
-    lefts = [left + column * wide + sum(gaps[:column]) for column in range(count)]
+    wide = min(widest, (WIDE - MARGIN - left - gap * (count - 1)) / count)
+    lefts = [left + column * (wide + gap) for column in range(count)]
     fig = Figure()
     ax = fig.add_axes((0, 0, 1, 1), xlim=(0, WIDE), autoscale_on=False)
     ax.set_axis_off()
@@ -123,7 +122,6 @@ def layout(
     cells: dict[int, Cell] = {}
     places: dict[int, Place] = {}
     columns: dict[int, list[Cell]] = {}
-    feet = []
     for number, (row, lines) in enumerate(zip(rows, texts, strict=True)):
         if row.heads or not number:
             shared: list[list[Cell]] = [[] for _ in range(count)]
@@ -150,25 +148,15 @@ def layout(
         else:
             write(ax, left - 10, y + (tall - LINE * len(lines)) / 2, lines, ha="right")
         cells |= here
-        feet.append(y + tall)
-        y += tall + lanes.tall(number) + BETWEEN
+        y += tall + between
     fig.set_size_inches(PAGE, y / 96)
     ax.set_ylim(y, 0)
     legend(fig, keys)
     for at, cell in cells.items():
         cell.draw(ax, places[at], columns[at])
-    lanes.draw(ax, places, feet)
+    for arrow in arrows:
+        arrow.draw(ax, places[id(arrow.start)], places[id(arrow.end)])
     return fig
-
-
-def key_rows(keys: Sequence[Any]) -> list[list[Any]]:
-    """The keys of a legend in rows that fit the page."""
-    rows: list[list[Any]] = []
-    for key in keys:
-        if not rows or sum(54 + width(each.get_label()) for each in (*rows[-1], key)) > WIDE:
-            rows.append([])
-        rows[-1].append(key)
-    return rows
 
 
 def legend(fig: Figure, keys: Sequence[Any]) -> None:
@@ -177,6 +165,14 @@ def legend(fig: Figure, keys: Sequence[Any]) -> None:
         top = 1 - number * KEYS / (96 * fig.get_figheight())
         how = {"ncols": len(row), "loc": "upper left", "bbox_to_anchor": (0.005, top)}
         fig.legend(handles=row, **how)
+
+
+def key_rows(keys: Sequence[Any]) -> list[Sequence[Any]]:
+    """The keys of a legend in rows that fit the page."""
+    room = max((54 + width(key.get_label()) for key in keys), default=WIDE)
+    whole = sum(54 + width(key.get_label()) for key in keys)
+    each = len(keys) if whole <= WIDE else int(WIDE // room)
+    return [keys[start : start + each] for start in range(0, len(keys), each or 1)]
 
 
 def rectangle(ax: Axes, place: Place, **how: Any) -> None:

@@ -13,7 +13,7 @@ from ..measure.account import at
 from ..measure.recording import Mark, Recording
 from ..units import MiB, in_words
 from .cells import Panel, y_axis
-from .chart import Row, layout
+from .chart import Row, chart
 from .figure import (
     KINDS,
     PREDICTED,
@@ -25,13 +25,11 @@ from .figure import (
     key,
     look,
     paint,
-    picture,
 )
 from .text import FAINT, WARN
 from .words import (
     Methods,
     Predicted,
-    alt_text,
     by_name,
     checked,
     ended,
@@ -92,9 +90,10 @@ def curves(
     keys = [key(kind) for kind in kinds]
     if guesses:
         keys.append(Patch(label="anonymous, as you predicted", **guessed(KINDS["anonymous"])))
-    fig = layout([Row("", line) for line in lines], keys=keys, gap=10)
-    alt = alt_text("Memory over time, one panel per method", words)
-    return picture(fig, alt, with_machine(caption, methods))
+    rows = [Row("", line) for line in lines]
+    caption = with_machine(caption, methods)
+    opening = "Memory over time, one panel per method"
+    return chart(opening, rows, caption, words, keys=keys, gap=10)
 
 
 def _size(size: float) -> str:

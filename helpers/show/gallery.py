@@ -57,10 +57,9 @@ def gallery(
         _Image(image, f"{WRONG * bool(mark)}{word}", images.max() or 1, bool(mark))
         for image, word, mark in zip(images, words, marked, strict=True)
     ]
-    # as many per row as leave the words on one line, and about the same in every row
+    # fewer per row if that leaves their words on one line
     most = int(WIDE / (max(width(cell.words, **BOLD) for cell in cells) + AIR))
-    lines = -(-len(cells) // max(NARROWEST, min(ROW, most)))
-    across = max(NARROWEST, -(-len(cells) // lines))
+    across = max(NARROWEST, min(ROW, most, len(cells)))
     rows = [Row("", cells[start : start + across]) for start in range(0, len(cells), across)]
     fig = layout(rows, gap=AIR)
     plural, (_, rows, dots) = "s" * (len(images) > 1), images.shape

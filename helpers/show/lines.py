@@ -8,9 +8,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator
 
 from .cells import Panel, y_axis
-from .chart import Row, layout
-from .figure import MARKS, PREDICTED, Picture, look, picture
-from .words import alt_text, amount
+from .chart import Row, chart
+from .figure import MARKS, PREDICTED, Picture, look
+from .words import amount
 
 LOG_FROM = 20  # so many times as high as another line: a scale from 0 would press that one flat
 MOST_TICKS = 12
@@ -56,16 +56,17 @@ def lines(
     numbers = sorted({number for line in results.values() for number in line})
     if len(numbers) > MOST_TICKS:
         numbers = [number for number in numbers if math.log2(number).is_integer()]
-    keys, words = [], []
+    keys, words, dashed = [], [], []
     for (name, line), (marker, color) in zip(results.items(), MARKS, strict=False):
         keys.append(Line2D([], [], label=name, marker=marker, color=color, **STROKE))
         marked = [number for number in numbers if number in line]
         parts = [f"{_exact(line[number], unit)} at {amount(number, by_unit)}" for number in marked]
         words.append((name, parts))
-    for name, told in (
-        *([(level[0], _exact(level[1], unit))] if level else []),
-        *([(at[0], amount(at[1], by_unit))] if at else []),
-    ):
+    if level:
+        dashed.append((level[0], _exact(level[1], unit)))
+    if at:
+        dashed.append((at[0], amount(at[1], by_unit)))
+    for name, told in dashed:
         keys.append(Line2D([], [], label=f"{name}: {told}", **PREDICTED))
         words.append((f"Dashed, {name}", [told]))
 
@@ -87,8 +88,8 @@ def lines(
         if at:
             ax.axvline(at[1], **PREDICTED)
 
-    fig = layout([Row("", [Panel(title, plot, high=180)])], keys=keys)
-    return picture(fig, alt_text(f"{title}, by {by}", words), caption)
+    row = Row("", [Panel(title, plot, high=180)])
+    return chart(f"{title}, by {by}", [row], caption, words, keys=keys)
 
 
 def _scale(ax: Axes, results: Sequence[Mapping[float, float]], unit: str) -> None:

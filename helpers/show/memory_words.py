@@ -4,10 +4,9 @@ addresses.
 
 from collections.abc import Mapping, Sequence
 
-from .boxes import Box
+from .boxes import Arrow, Box
 from .chart import Row, chart
 from .figure import Picture, look
-from .lanes import Arrow
 from .text import BOLD, MONO, shortened
 
 WORD = 8  # bytes
@@ -58,7 +57,7 @@ def memory_words(
         for first in range(0, len(words), EACH):
             line = boxes[row][first : first + EACH]
             lines.append(Row("", line) if first else Row(row, line, notes=parts[:1] * (row in at)))
-    how = {"words": told, "arrows": arrows, "labels": 116, "gap": 0, "widest": 132}
+    how = {"words": told, "arrows": arrows, "labels": 116, "gap": 0, "between": 24, "widest": 132}
     return chart("Memory in words of eight bytes", lines, caption, **how)
 
 

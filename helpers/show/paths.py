@@ -9,10 +9,9 @@ from matplotlib.lines import Line2D
 
 from ..measure.recording import Recording
 from ..units import NOT_MEASURED, in_words
-from .boxes import Box
+from .boxes import LENT, Arrow, Box
 from .chart import Row, chart
 from .figure import ABSENT, ANONYMOUS, FILE, INK, Picture, key, look
-from .lanes import LENT, Arrow
 from .text import PLAIN
 from .words import Methods, by_name, count, ended, faults, with_machine
 
@@ -31,6 +30,7 @@ HEADS = {
 }
 
 READ_HEADS = {"disk": "disk", "source": "page cache", "user": "user\nmemory"}
+LAYOUT = {"between": 24, "labels": 132, "ruled": True}
 SEEN = 0.02  # the least part of the file that gets an arrow
 
 
@@ -100,7 +100,9 @@ def copy_paths(
     keys = [key(ANONYMOUS), key(FILE), *[mark] * unknown]
     opening = "What is copied between disk, page cache and user memory, one row per method"
     caption = with_machine(caption, methods)
-    return chart(opening, rows, caption, keys=keys, arrows=arrows, labels=132, ruled=True)
+    return chart(
+        opening, rows, caption, keys=keys, arrows=arrows, gap=110 if reads else 68, **LAYOUT
+    )
 
 
 def _boxes(run: Recording, move: Move, size: int, places: Collection[str]) -> dict[str, Box]:
@@ -136,7 +138,7 @@ def _arrows(run: Recording, move: Move, size: int, boxes: Mapping[str, Box]) -> 
     if move == "read/write":
         arrow("user", "copy", io.write_bytes, *written)
     else:  # these bytes never enter user memory, so their arrow goes around it
-        arrow("source", "copy", io.write_bytes, ", ".join(filter(None, written)))
+        arrow("source", "copy", io.write_bytes, ", ".join(filter(None, written)), around=True)
     arrow("copy", "to disk", io.device_write_bytes)
     return arrows
 

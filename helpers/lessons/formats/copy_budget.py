@@ -4,11 +4,10 @@ between; and how much is borrowed and how much is owned: a bar from 0 to 100 % p
 
 from collections.abc import Collection, Mapping
 
-from ...show.boxes import Box
+from ...show.boxes import LENT, Arrow, Box
 from ...show.cells import Bar
 from ...show.chart import Row, chart
 from ...show.figure import ABSENT, ANONYMOUS, FILE, INK, Picture, key, look, paint
-from ...show.lanes import LENT, Arrow
 from ...show.text import PLAIN
 from ...units import NOT_MEASURED, in_words
 

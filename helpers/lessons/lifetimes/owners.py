@@ -34,8 +34,7 @@ from ...show.figure import (
     look,
     picture,
 )
-from ...show.lanes import Arrow
-from ...show.text import BOLD, PLAIN, SMALL, WARN, Line
+from ...show.text import BOLD, PLAIN, SMALL, WARN, Line, width
 from ...units import in_words
 
 Tie = Literal["kept", "not counted", "not kept"]
@@ -44,7 +43,11 @@ MEANING: dict[Tie, str] = {
     "not counted": "keeps alive, not counted",
     "not kept": "points to, keeps nothing alive",
 }
-LINES = {"kept": "-", "not counted": (0, (4, 2)), "not kept": (0, (1, 1.5))}
+LINES: dict[Tie, tuple[str, Any]] = {
+    "kept": (INK, "-"),
+    "not counted": (WARNING, (0, (4, 2))),
+    "not kept": (WARNING, (0, (1, 1.5))),
+}
 MEMORY = {"file": KINDS["file"], "shared memory": KINDS["shared"]}
 MEMORY |= dict.fromkeys(("heap", "stack", "anonymous mapping"), KINDS["anonymous"])
 WIDEST = 224  # the page's pixels, of a box
@@ -212,8 +215,10 @@ def _drawn(boxes: list[Box]) -> Figure:
     first column, owners in the last, files below them.
     """
     columns = max(len(list(box.way())) for box in boxes)
-    cells = {box: show.Box(_lines(box), MEMORY.get(box.memory, UNKNOWN) if box.memory else None,
-                           edge=WARNING if box.gone else INK) for box in boxes}  # fmt: skip
+    cells = {}
+    for box in boxes:
+        memory = MEMORY.get(box.memory, UNKNOWN) if box.memory else None
+        cells[box] = show.Box(_lines(box), memory, edge=WARNING if box.gone else INK)
     rows, arrows = [], []
     for root in (box for box in boxes if box.to is None):
         for source in root.sources():
@@ -222,22 +227,25 @@ def _drawn(boxes: list[Box]) -> Figure:
             rows.append(Row("", [first, *alone, *others] if others else [*alone, first]))
         if root.file:
             file = show.Box([(root.file, PLAIN)], ABSENT, 0, align="center")
-            arrows.append(Arrow(cells[root], file, "maps"))
+            arrows.append(show.Arrow(cells[root], file, "maps"))
             rows.append(Row("", [*[None] * (columns - 1), file]))
     for box in boxes:
         if box.to:
             below = "" if box.tie == "kept" else box.tie
-            color = INK if box.tie == "kept" else WARNING
             arrows.append(
-                Arrow(cells[box], cells[box.to], box.attribute, below, color, LINES[box.tie])
+                show.Arrow(cells[box], cells[box.to], box.attribute, below, *LINES[box.tie])
             )
-    ties = [tie for tie in MEANING if any(box.to and box.tie == tie for box in boxes)]
-    keys = [Line2D([], [], color=INK if tie == "kept" else WARNING, linewidth=1.3,
-                   linestyle=LINES[tie], label=MEANING[tie]) for tie in ties]  # fmt: skip
+    keys = []
+    for tie, (color, line) in LINES.items():
+        if any(box.to and box.tie == tie for box in boxes):
+            style = {"color": color, "linestyle": line, "linewidth": 1.3}
+            keys.append(Line2D([], [], label=MEANING[tie], **style))
     memories = [MEMORY.get(box.memory, UNKNOWN) for box in boxes if box.memory]
     keys += [key(kind) for kind in dict.fromkeys(memories)]
-    gap = {2: 110, 3: 84}.get(columns, 40)
-    return layout(rows, keys=keys, arrows=arrows, gap=gap, widest=WIDEST)
+    beside = [box for box in boxes if box.viewers or len(list(box.way())) == columns]
+    words = [width(word) for box in beside for word in (box.attribute, box.tie) if word != "kept"]
+    gap = max([{2: 110, 3: 84}.get(columns, 40), *(12 + word for word in words)])
+    return layout(rows, keys=keys, arrows=arrows, gap=gap, between=20, widest=WIDEST)
 
 
 def _lines(box: Box) -> list[Line]:
