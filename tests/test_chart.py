@@ -63,9 +63,8 @@ def test_a_box_in_neighbouring_rows_and_columns_is_one_and_arrows_go_around_what
     first, second, owner, file = map(box, ("first", "second", "an owner", "a file"))
     rows = [Row("", [first, first, owner]), Row("", [second, None, owner]), Row("", [file])]
     ties = [Arrow(first, owner, ".base", "kept"), Arrow(second, owner, ".obj")]
-    shown = drawn(
-        rows, arrows=[*ties, Arrow(owner, file, "maps"), Arrow(second, second)], gap=60, between=24
-    )
+    around = [Arrow(owner, file, "maps"), Arrow(second, second)]
+    shown = drawn(rows, arrows=[*ties, *around], gap=60, between=24)
     outlines = [one for one in rectangles(shown) if one.get_linewidth()]
     assert len(outlines) == 4
     assert outlines[0].get_width() > 2 * outlines[2].get_width()

@@ -110,7 +110,6 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
         ("answered", "right") if question.kind == "quiz" else ("predicted", "measured")
     )
     by = f"{answered} by {total}"
-    most = max(map(max, counts.values()))
     looks = [{"fill": False, **PREDICTED}, AGAIN]
     rows = []
     for name, each in counts.items():
@@ -120,7 +119,7 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
             if name == measured and one is chosen[-1]:
                 end += f"  {came_out}"
             strong = name == measured
-            cells.append(Bar([(count, style)], end, most=most, strong=strong))
+            cells.append(Bar([(count, style)], end, strong=strong))
         rows.append(Row(name, cells))
     labels = [by]
     if len(votes) > 1:
@@ -130,7 +129,7 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
     alt = f"{by.capitalize()}. {', '.join(told)}."
     if measured:
         alt += f" {came_out.capitalize()}: {measured}."
-    return picture(layout(rows, keys=keys), alt, caption, rows)
+    return picture(layout(rows, keys=keys, alike=True), alt, caption, rows)
 
 
 def _chosen(question: Question, answer: Any) -> str | None:

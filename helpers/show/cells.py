@@ -11,9 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
-from ..units import NOT_MEASURED
 from .chart import WIDE, Place, rectangle
-from .figure import INK, QUIET
+from .figure import INK
 from .text import BOLD, LINE, PLAIN, SMALL, WARN, Line, fitted, width, write
 from .words import amount
 
@@ -33,13 +32,6 @@ def y_axis(ax: Axes, unit: str, highest: float, top: float) -> None:
         ax.yaxis.set_major_locator(MultipleLocator(2 ** math.ceil(math.log2(highest / 5))))
     else:
         ax.yaxis.set_major_locator(MaxNLocator(4, integer=unit == "count"))
-
-
-def not_measured(ax: Axes) -> None:
-    """Says so in a panel that has nothing to show."""
-    middle = {"ha": "center", "va": "center", "transform": ax.transAxes}
-    ax.text(0.5, 0.5, NOT_MEASURED, color=QUIET, **middle)
-    ax.set_yticks([])
 
 
 class Scaled:
@@ -170,7 +162,7 @@ class Panel:
     title: str
     plot: Callable[[Axes], None]
     notes: Sequence[Line] = ()
-    high: float = 110  # the axes, without the labels, unless it stands in several rows
+    high: float = 110  # the axes, without the labels
 
     LEFT, RIGHT, FOOT = 54, 10, 36  # the page's pixels, for the labels
 
@@ -182,9 +174,7 @@ class Panel:
 
     def draw(self, ax: Axes, place: Place, column: Sequence[Any]) -> None:
         lines, foot = self.lines(place.wide), place.foot - self.FOOT
-        top = place.top + LINE * len(lines) + 6
-        if place.tall < 2 * self.high:  # beside panels with more lines
-            top = foot - self.high
+        top = foot - self.high
         left, right = place.left + self.LEFT, place.right - self.RIGHT
         page = ax.get_ylim()[0]
         across, up = (right - left) / WIDE, (foot - top) / page

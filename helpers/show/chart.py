@@ -99,6 +99,7 @@ def layout(
     labels: float = LABEL,
     widest: float = WIDE,
     ruled: bool = False,
+    alike: bool = False,
 ) -> Figure:
     """Draws the rows one below the other, and the arrows between their boxes.
 
@@ -108,6 +109,7 @@ def layout(
     labels  pixels for the labels, at most
     widest  pixels for a cell, at most
     ruled   rows have a line above, and a bold label at the top
+    alike   all columns have one scale
     """
     texts = [fitted(row.lines(BOLD if ruled else PLAIN), labels) for row in rows]
     label = max((width(text, **look) for lines in texts for text, look in lines), default=-10)
@@ -124,7 +126,7 @@ def layout(
     columns: dict[int, list[Cell]] = {}
     for number, (row, lines) in enumerate(zip(rows, texts, strict=True)):
         if row.heads or not number:
-            shared: list[list[Cell]] = [[] for _ in range(count)]
+            shared: list[list[Cell]] = [[]] * count if alike else [[] for _ in range(count)]
             room = WIDE if len(row.heads) == 1 else wide + 0.8 * gap
             heads = [fitted([(words, BOLD)], room) for words in row.heads]
             for x, head in zip(lefts, heads, strict=False):

@@ -1,16 +1,14 @@
 """A slider over what was measured at each position of a knob."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
-
-from matplotlib.axes import Axes
+from dataclasses import replace
 
 from ..measure.recording import METERS, Recording
 from ..units import digits
-from .cells import Panel, not_measured, y_axis
+from .cells import Bar
 from .chart import Row, layout
-from .figure import INK, KINDS, PAGE, Interactive, Picture, look, picture, slider
-from .text import width
+from .figure import KINDS, Interactive, Picture, look, paint, picture, slider
+from .meters import OTHER
 from .words import amount, with_machine
 
 Position = float | str
@@ -26,18 +24,17 @@ def dial(
     caption: str = "",
     first: Position | None = None,
 ) -> Interactive:
-    """One to three panels, a meter each: a curve over the knob's positions, and a mark at the
-    slider's.
+    """A bar for each position of the knob, in one to three columns, a meter each; the slider's
+    position is marked.
 
     dial("Workers", recorded("09-workers", compare(…)), ["anonymous", "wall"])
     dial("Types", {1: {"a method": 31.0}, 4: {"a method": 48.0}}, {"a method": "ns"})
 
     `results` has for each position a Recording, or numbers by meter (None: not measured here).
-    Numbers are put in order; texts keep theirs. Positions are equally far apart. `meters` are names
-    in METERS, or {name: unit}: "bytes", "count", "seconds", or a text such as "ns"; panels with the
-    same unit have the same scale. On paper it's the picture of the `first` position (default: the
-    lowest). ValueError for an unknown position, for an unknown meter, and if there are fewer than
-    two positions.
+    Numbers are put in order; texts keep theirs. `meters` are names in METERS, or {name: unit}:
+    "bytes", "count", "seconds", or a text such as "ns"; columns with the same unit have the same
+    scale. On paper it's the picture of the `first` position (default: the lowest). ValueError for
+    an unknown position, for an unknown meter, and if there are fewer than two positions.
     """
     texts = any(isinstance(position, str) for position in results)
     words = {
@@ -74,8 +71,18 @@ def _figure(
         }
         for position, one in results.items()
     }
-    panels = [_panel(rows, meter, units, chosen, label.lower()) for meter in units]
-    fig = layout([Row("", panels[:2]), *[Row("", [panels[0], each]) for each in panels[2:]]])
+    most = {unit: _most(rows, units, unit) for unit in units.values()}
+    shown = []
+    for position, row in rows.items():
+        bars = []
+        for meter, unit in units.items():
+            kind = KINDS.get(meter.partition(",")[0], OTHER)  # "anonymous", and "anonymous, lent"
+            part, strong = (row[meter] or 0, paint(kind)), position == chosen
+            bars.append(Bar([part], amount(row[meter], unit), most=most[unit], strong=strong))
+        shown.append(Row(position, bars))
+    heads = [f"{_title(meter)}, by {label.lower()}" for meter in units]
+    alike = len(most) == 1
+    fig = layout([replace(shown[0], heads=heads), *shown[1:]], alike=alike)
     sentences = {
         position: f"{label} {position}: {'; '.join(_numbers(rows, units, position))}."
         for position in rows
@@ -86,7 +93,14 @@ def _figure(
     )
     recordings = {position: one for position, one in results.items() if isinstance(one, Recording)}
     caption = f"{caption} {sentences[chosen]}"
-    return picture(fig, alt, with_machine(caption, recordings) if recordings else caption)
+    if recordings:
+        caption = with_machine(caption, recordings)
+    return picture(fig, alt, caption, shown)
+
+
+def _most(rows: Rows, units: Mapping[str, str], unit: str) -> float:
+    """The largest number in this unit."""
+    return max(row[meter] or 0 for row in rows.values() for meter in units if units[meter] == unit)
 
 
 def _title(meter: str) -> str:
@@ -110,41 +124,3 @@ def _numbers(rows: Rows, units: Mapping[str, str], position: str) -> list[str]:
             f" ({'its lowest' if value == lowest else f'{value / lowest:.1f} times its lowest'})"
         )
     return numbers
-
-
-def _panel(rows: Rows, meter: str, units: Mapping[str, str], chosen: str, label: str) -> Panel:
-    unit, words, place = units[meter], list(rows), list(rows).index(chosen)
-    points = {at: row[meter] for at, row in enumerate(rows.values()) if row[meter] is not None}
-    alike = [row[each] or 0 for row in rows.values() for each in units if units[each] == unit]
-    highest = max(alike) or 1
-    kind = KINDS.get(meter.partition(",")[0])  # "anonymous", and "anonymous, lent"
-    color = kind.edge if kind else INK
-
-    def plot(ax: Axes) -> None:
-        ax.set_xlabel(label, labelpad=2)
-        ax.set_xlim(-0.4, len(rows) - 0.6)
-        # label as many positions as fit below the axis
-        step, apart = ax.get_position().width * PAGE * 96 / len(words), 1
-        while any(
-            (width(a) + width(b)) / 2 + 8 > apart * step for a, b in pairwise(words[::apart])
-        ):
-            apart += 1
-        ax.set_xticks(range(0, len(rows), apart), words[::apart])
-        if not points:
-            not_measured(ax)
-            return
-        ax.axvline(place, color="#e2e2e2", linewidth=6, zorder=0)
-        how = {"color": color, "marker": "o", "clip_on": False}
-        ax.plot(*zip(*points.items(), strict=True), linewidth=1.2, markersize=3.2, **how)
-        y_axis(ax, unit, highest, 1.25 * highest)
-        if place not in points:
-            return
-        ring = {"markersize": 7, "markerfacecolor": "white", "markeredgewidth": 1.6, "zorder": 3}
-        ax.plot(place, points[place], **how, **ring)
-        # The number stands at the top of the panel, clear of the curve; at an edge, inwards.
-        quarter = 4 * place / len(rows)
-        side = "left" if quarter < 1 else "right" if quarter >= 3 else "center"
-        at = {"xycoords": ("data", "axes fraction"), "fontweight": "bold", "va": "top", "ha": side}
-        ax.annotate(amount(points[place], unit), (place, 0.99), **at)
-
-    return Panel(_title(meter), plot)

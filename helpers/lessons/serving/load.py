@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from ...measure import sampler
 from ...measure.load import Load
-from ...show.cells import Panel, not_measured, y_axis
+from ...show.cells import Panel, y_axis
 from ...show.chart import Row, layout
 from ...show.figure import ANONYMOUS, FILE, INK, WARNING, Picture, key, look, paint, picture
 from ...show.text import SMALL
@@ -89,7 +89,8 @@ def load_chart(load: Load, caption: str = "") -> Picture:
         for at, _ in load.marks:
             ax.axvline(at, **DONE)
         if not looks:
-            not_measured(ax)
+            middle = {"ha": "center", "va": "center", "transform": ax.transAxes}
+            ax.text(0.5, 0.5, NOT_MEASURED, **middle)
             return
         for low, high, kind in ((0, file, FILE), (file, file + taken, ANONYMOUS)):
             ax.fill_between(times, low, high, linewidth=0, step="post", **paint(kind))
