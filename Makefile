@@ -7,7 +7,7 @@ override OUT := $(value OUT)
 export STUDENT FROM OUT
 BIN := .venv/bin
 # It is named after what it is made of: the files of an unzipped edition are older than the environment of the last one.
-MADE := .venv/made-$(firstword $(shell cat pyproject.toml requirements.lock | cksum))
+MADE := .venv/made-$(firstword $(shell cat pyproject.toml environment/requirements.lock | cksum))
 ifeq ($(origin PYTHON),command line)
 .PHONY: $(MADE)
 endif
@@ -20,9 +20,9 @@ help:  ## this list
 env: $(MADE)  ## the environment, in .venv
 # PyYAML has no wheel for 3.15 yet. It is built with the setuptools of the lock, so that all that is fetched has a hash.
 $(MADE):
-	python=$$(sh find-python.sh $(PYTHON)) && $$python -m venv --clear .venv
-	sed -n -e '/^setuptools==/,/[^\\]$$/p' -e '/^uv==/,/[^\\]$$/p' requirements.lock | $(BIN)/pip install -q -r /dev/stdin
-	$(BIN)/uv pip sync -q --compile-bytecode --no-build-isolation requirements.lock
+	python=$$(sh environment/find-python.sh $(PYTHON)) && $$python -m venv --clear .venv
+	sed -n -e '/^setuptools==/,/[^\\]$$/p' -e '/^uv==/,/[^\\]$$/p' environment/requirements.lock | $(BIN)/pip install -q -r /dev/stdin
+	$(BIN)/uv pip sync -q --compile-bytecode --no-build-isolation environment/requirements.lock
 	$(BIN)/uv pip install -q --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -32,7 +32,7 @@ WORK := $(or $(ZERO_COPY_WORK),$(if $(shell test -w . && echo 1),,$(HOME)/)my_le
 # JupyterLab's terminals inherit what Jupyter has: with the PYTHON=… of this `make`, each `make` typed there would start
 # by removing the environment.
 lab: env  ## JupyterLab on your own copies of the lessons, in my_lessons, with what is new in them (LABARGS="--port 9000": its options)
-	$(BIN)/python -m helpers.teach.work
+	@$(BIN)/python -m helpers.teach.work --once
 	unset MAKEFLAGS MAKELEVEL; $(BIN)/jupyter lab --notebook-dir="$(WORK)" --LabApp.default_url=/lab/tree/00_start_here.ipynb --KernelManager.transport_encryption=auto $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
 fresh: env  ## a fresh copy of a lesson, beside yours: make fresh LESSON=02
@@ -66,9 +66,9 @@ BESIDE = $(BIN)/pytest -n $(or $(2),2) --dist loadfile --no-loadscope-reorder -m
 ALONE = $(BIN)/pytest -m "$(1) and measured"
 both = status=0; $(1) || status=$$?; $(2) || status=$$?; exit $$status
 
-# Each lock is on top of requirements.lock. It goes with the environment, and comes back where a target asks for it.
-$(MADE)-%: $(MADE) requirements-%.lock
-	$(BIN)/uv pip install -q --compile-bytecode --require-hashes --no-deps -r requirements-$*.lock
+# Each lock is on top of environment/requirements.lock. It goes with the environment, and comes back where a target asks for it.
+$(MADE)-%: $(MADE) environment/%.lock
+	$(BIN)/uv pip install -q --compile-bytecode --require-hashes --no-deps -r environment/$*.lock
 	@touch $@
 
 test: $(MADE)-dev  ## all tests that are fast, and three lessons, in three minutes (TESTARGS="-k tidy" picks some, slow ones too)
@@ -150,12 +150,12 @@ record: env  ## keep what the lessons measure here as the recorded runs, and the
 
 COMPILE = $(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
   --python-version 3.11 $(LOCKARGS) pyproject.toml
-IN_LOCK = $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' requirements.lock)
-ON_TOP = $(COMPILE) -c requirements.lock $(IN_LOCK)
-lock: env  ## requirements.lock, and what developers, a class, some cases, a hub and an image need on top of it
-	$(COMPILE) --extra libraries --extra install -o requirements.lock
-	$(ON_TOP) --extra dev -o requirements-dev.lock
-	$(ON_TOP) -c requirements-dev.lock --extra classroom -o requirements-class.lock
-	$(ON_TOP) -c requirements-dev.lock --extra cases -o requirements-cases.lock
+IN_LOCK = $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' environment/requirements.lock)
+ON_TOP = $(COMPILE) -c environment/requirements.lock $(IN_LOCK)
+lock: env  ## environment/requirements.lock, and what developers, a class, some cases, a hub and an image need on top of it
+	$(COMPILE) --extra libraries --extra install -o environment/requirements.lock
+	$(ON_TOP) --extra dev -o environment/dev.lock
+	$(ON_TOP) -c environment/dev.lock --extra classroom -o environment/class.lock
+	$(ON_TOP) -c environment/dev.lock --extra cases -o environment/cases.lock
 	$(ON_TOP) --extra hub -o classroom/hub/requirements.lock
 	$(ON_TOP) --extra image -o classroom/image/requirements.lock

@@ -245,12 +245,10 @@ def files_of(path: Path) -> list[Path]:
 def bench(text: str, count: int, folder: Path, ways: dict[str, Way]) -> None:
     each = size(text) // count // 1024 * 1024  # whole KiB, so all are aligned
     block = np.random.default_rng(0).random(each // 4, "f4").reshape(-1, 64)
-    arrays = {
-        f"layers.{i}.weight": block[:] for i in range(count)
-    }  # separate arrays, or pickle would store only one
-    paths = {
-        way.save: folder / f"{i}.{each}" for i, way in enumerate(ways.values())
-    }  # one file per format
+    # separate arrays, or pickle would store only one
+    arrays = {f"layers.{i}.weight": block[:] for i in range(count)}
+    # one file per format
+    paths = {way.save: folder / f"{i}.{each}" for i, way in enumerate(ways.values())}
     for write, path in paths.items():
         write(arrays, path)
     heads = (

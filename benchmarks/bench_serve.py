@@ -243,9 +243,8 @@ def downloads(scratch: Path, address: str, pids: list[int], mib: int) -> None:
     with running(command, port, cwd=scratch, env=environment(scratch)) as plain:
         rows.append(("Starlette's FileResponse", "/plain", f"127.0.0.1:{port}", [plain]))
         if nginx := shutil.which("nginx"):
-            user = (
-                "" if os.geteuid() else "user root; "
-            )  # its worker must be able to read the folder
+            # its worker must be able to read the folder
+            user = "" if os.geteuid() else "user root; "
             (scratch / "nginx.conf").write_text(
                 NGINX.format(folder=scratch / "models", port=nginx_port, user=user)
             )

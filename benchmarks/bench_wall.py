@@ -26,9 +26,8 @@ GET = [Path(sys.executable).parent / "uv", "tool", "run", "-q", "--from", LOCUST
 STUDENTS, SECONDS, BAD, SILENT, KILLS = 200, 10, 20_000, 500, 20
 PEAKS = {"slurp": 256.0, "async chunks": 1.0, "mmap": 0.0}
 
-if (
-    "CLASS" in os.environ
-):  # this is what Locust reads: a student joins, votes once within SECONDS, and every other one
+# this is what Locust reads: a student joins, votes once within SECONDS, and every other one
+if "CLASS" in os.environ:
     from locust import HttpUser, constant, task  # looks at a phone's page meanwhile
 
     class Student(HttpUser):

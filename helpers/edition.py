@@ -10,9 +10,8 @@ from functools import cache
 
 from .folders import EXERCISES, ROOT
 
-CLASS_EDITION = (
-    EXERCISES / "class-edition.toml"
-)  # marks a class edition, without solutions and answers
+# marks a class edition, without solutions and answers
+CLASS_EDITION = EXERCISES / "class-edition.toml"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ def way_to_owner(view: Any) -> list[Any]:
     """`view`, the object it's a view of, and so on to the owner of the bytes. Never raises, and
     survives cycles.
     """
-    way, seen = [view], {id(view)}
+    way = [view]
+    seen = {id(view)}
     while (link := link_of(way[-1])) and id(link.to) not in seen:
         way.append(link.to)
         seen.add(id(link.to))
@@ -103,9 +104,8 @@ def _kept(view: Any) -> tuple[str, Any]:
     shared = sys.modules.get("multiprocessing.shared_memory")  # not imported: no such object exists
     if shared and is_a(view, shared.SharedMemory):
         return ".buf", shared.SharedMemory.buf.__get__(view)
-    if "__array_interface__" in own_dict(
-        view
-    ):  # as_strided and the like put their own object in between
+    # as_strided and the like put their own object in between
+    if "__array_interface__" in own_dict(view):
         return ".base", own_dict(view).get("base")
     return "", None
 
@@ -114,9 +114,8 @@ def _kept_by_ctypes(view: Any) -> tuple[str, Any]:
     """ctypes keeps the object with the data as `_b_base_`, or in `_objects` (the ctypes manual,
     "Data types").
     """
-    if is_a(view, POINTERS) and "_arr" in own_dict(
-        view
-    ):  # ndarray.ctypes.data_as keeps the array there
+    # ndarray.ctypes.data_as keeps the array there
+    if is_a(view, POINTERS) and "_arr" in own_dict(view):
         return "._arr", own_dict(view)["_arr"]
     if (base := _cdata()._b_base_.__get__(view)) is not None:
         return "._b_base_", base

@@ -57,8 +57,10 @@ class LimitedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
-        self.conn, self.refused = WithLengths(h11.SERVER), False
-        self.application, self.app = self.app, self._limited
+        self.conn = WithLengths(h11.SERVER)
+        self.refused = False
+        self.application = self.app
+        self.app = self._limited
         self._wait()
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -67,7 +69,8 @@ class LimitedProtocol(H11Protocol):
 
     def _wait(self) -> None:
         """For headers, or for enough of a body."""
-        self.state, self.received = self.conn.their_state, 0
+        self.state = self.conn.their_state
+        self.received = 0
         self.timer = self.loop.call_later(TIMEOUT_S, self._too_slow)
 
     def handle_events(self) -> None:
@@ -128,9 +131,8 @@ class LimitedProtocol(H11Protocol):
                 f"{len(message)}\r\n\r\n"
             )
             self.transport.write((head + message).encode())
-        if (
-            self.cycle
-        ):  # what the application still sends goes nowhere, and what it waits for doesn't come
+        # what the application still sends goes nowhere, and what it waits for doesn't come
+        if self.cycle:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         # What is still on its way is read and dropped: closing now would reset the connection, and
@@ -171,10 +173,8 @@ class Terminal(logging.Handler):
         with suppress(OSError, ValueError):
             if time.monotonic() > self.silent_until and select.select([], [2], [], 0)[1]:
                 self.silent_until = time.monotonic() + 60
-                what, error = (
-                    record.getMessage().splitlines()[0],
-                    (record.exc_info or (None, ""))[1],
-                )
+                what = record.getMessage().splitlines()[0]
+                error = (record.exc_info or (None, ""))[1]
                 os.write(2, f"{what} {error!r}"[:400].encode() + b"\n")
 
 

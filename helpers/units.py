@@ -2,8 +2,11 @@
 
 import operator
 import re
+from decimal import Decimal
 
-KiB, MiB, GiB = 2**10, 2**20, 2**30
+KiB = 2**10
+MiB = 2**20
+GiB = 2**30
 NOT_MEASURED = "not measured here"
 
 SIZES = {"B": 1, "KiB": KiB, "MiB": MiB, "GiB": GiB}
@@ -21,11 +24,13 @@ def size(text: int | str) -> int:
             raise ValueError(
                 f"{text!r} isn't a size; write a number of bytes, or '256 MiB' (B, KiB, MiB or GiB)"
             )
-        number, unit = float(match[1]), match[2].upper()
+        number = float(match[1])
+        unit = match[2].upper()
     elif isinstance(text, bool) or not hasattr(text, "__index__"):
         raise TypeError(f"{text!r} isn't a size; write a whole number of bytes, or '256 MiB'")
     else:
-        number, unit = operator.index(text), ""
+        number = operator.index(text)
+        unit = ""
     if number < 0:
         raise ValueError(f"a size can't be negative: {text!r}; write 0 or more")
     return int(number * _UNITS[unit])
@@ -40,21 +45,24 @@ def in_words(value: float | None, unit: str) -> str:
     if unit == "bytes":
         for factor, name in ((GiB, "GiB"), (MiB, "MiB"), (KiB, "KiB")):
             if abs(value) >= 0.9995 * factor:
-                scaled = value / factor
-                return f"{scaled:.3g} {name}" if abs(scaled) < 1000 else f"{scaled:,.0f} {name}"
+                return f"{digits(value / factor)} {name}"
         return f"{value:.0f} B"
     if unit == "seconds":
+        if 0 < value < 0.001:
+            return f"{digits(1e6 * value)} µs"
         return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
     return f"{value:,.0f}"
 
 
 def digits(number: float) -> str:
-    """Three significant digits, or all before the point: 0.25 · 25.6 · 1,024 · 1e+300."""
-    return (
-        f"{number:,.0f}"
-        if 100 <= number < 1e9 or number == round(number) < 1e9
-        else f"{number:.3g}"
-    )
+    """Three significant digits, or all before the point: 0.25 · 25.6 · 1,024 · 0.0000123. What is
+    a guess and no amount may be 1e+300.
+    """
+    if abs(number) >= 1e15:
+        return f"{number:.3g}"
+    if abs(number) >= 100 or number == round(number):
+        return f"{number:,.0f}"
+    return f"{Decimal(f'{number:.3g}'):f}"
 
 
 def in_unit(number: float, unit: str) -> str:

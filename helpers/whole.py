@@ -54,16 +54,14 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
         check_room(path.parent, size, path.name + old)
         with (folder / "new").open("xb") as file:
             with suppress(OSError):
-                shutil.copymode(
-                    path, file.name
-                )  # whoever couldn't read the old file can't read the new one
+                # whoever couldn't read the old file can't read the new one
+                shutil.copymode(path, file.name)
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(file.name, path)
-    with suppress(
-        OSError
-    ):  # Windows can't open a folder, and some network file systems can't sync one
+    # Windows can't open a folder, and some network file systems can't sync one
+    with suppress(OSError):
         sync_folder(path.parent)
 
 
@@ -81,7 +79,8 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with temporary_folder(folder.parent, f".{folder.name}") as beside:
-        new, old = beside / "new", beside / "old"
+        new = beside / "new"
+        old = beside / "old"
         for name, data in files.items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             (new / name).write_bytes(data)
@@ -164,9 +163,8 @@ def lock(folder: Path, wait: bool = False) -> int:
     """
     if not fcntl:
         raise OSError("no locks on this system")
-    descriptor = os.open(
-        folder, os.O_RDONLY | os.O_DIRECTORY
-    )  # refuses a pipe that somebody put there
+    # refuses a pipe that somebody put there
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         return descriptor

@@ -83,9 +83,8 @@ settings.load_profile("steady")
 
 
 def pytest_configure() -> None:
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a shell starts background jobs with it ignored
+    # a shell starts background jobs with it ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class OneFileAtATime(LoadFileScheduling):
@@ -120,9 +119,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.needs(tool=tool))
         if item.get_closest_marker("measured"):
             item.add_marker(pytest.mark.flaky(reruns=MEASUREMENTS - 1))
-        if (
-            "interrupt" in item.name
-        ):  # Ctrl-C may come while a file is opened, before anything could close it
+        # Ctrl-C may come while a file is opened, before anything could close it
+        if "interrupt" in item.name:
             item.add_marker(
                 pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
             )
@@ -213,9 +211,8 @@ def room_for_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
         (vars(builtins), "__IPYTHON__"),
     ):
         monkeypatch.setitem(space, name, space.get(name))
-    monkeypatch.delitem(
-        vars(builtins), "_", raising=False
-    )  # while it's there, IPython sets no `_` of its own
+    # while it's there, IPython sets no `_` of its own
+    monkeypatch.delitem(vars(builtins), "_", raising=False)
 
 
 @pytest.fixture

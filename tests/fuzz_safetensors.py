@@ -99,9 +99,8 @@ def compare(data: bytes) -> str:
         assert str(error) and (expected is None or error.rule in DIFFERENCES), f"{error}\n{data!r}"
         return "refused" if expected is None else error.rule
     ends = [header.size, *(entry.end for entry in header.entries.values())]
-    assert all(0 <= one.begin <= one.end <= len(data) for one in header.entries.values()) and ends[
-        -1
-    ] == len(data)
+    assert all(0 <= one.begin <= one.end <= len(data) for one in header.entries.values())
+    assert ends[-1] == len(data)
     if expected is None:
         assert LENIENT["-0"][1].search(data), data
         return "-0"
@@ -173,7 +172,8 @@ def well_formed(
     header: dict[str, object] = {} if metadata is None else {"__metadata__": metadata}
     end = 0
     for name, dtype, shape in tensors:
-        begin, end = end, end + min(BITS[dtype] * math.prod(shape) // 8, 300)
+        begin = end
+        end = end + min(BITS[dtype] * math.prod(shape) // 8, 300)
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
     return file_of(header, (bytes(range(256)) * (end // 256 + 1))[:end])
 
@@ -196,7 +196,9 @@ def random_file(random: Random) -> bytes:
 
 
 def main(seconds: float = 60, seed: int = 0) -> None:
-    random, seen, until = Random(seed), Counter(), time.monotonic() + seconds
+    random = Random(seed)
+    seen = Counter()
+    until = time.monotonic() + seconds
     while time.monotonic() < until:
         seen.update(compare(random_file(random)) for _ in range(1000))
     print(f"{seen.total():,} files, and no difference but the intended:")

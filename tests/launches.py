@@ -22,9 +22,8 @@ TOOL, LOGIN, CALLBACK = re.findall(
     "`https://YOUR-HUB(/hub.*?)`", (IMAGE / "README.md").read_text(encoding="utf-8")
 )
 MOODLE = rsa.generate_private_key(65537, 2048)
-jwt.PyJWKClient.get_signing_key_from_jwt = lambda *_: SimpleNamespace(
-    key=MOODLE.public_key()
-)  # without a network
+# without a network
+jwt.PyJWKClient.get_signing_key_from_jwt = lambda *_: SimpleNamespace(key=MOODLE.public_key())
 
 # As the chart's jupyterhub_config.py does it.
 c = Config(VALUES["hub"]["config"])

@@ -105,7 +105,7 @@ def is_green(row: str) -> bool:
 
 def differing(python: Path) -> list[str]:
     """What is installed in other versions than are locked: a line for each."""
-    versions = locked("requirements.lock") | locked("requirements-dev.lock")
+    versions = locked("environment/requirements.lock") | locked("environment/dev.lock")
     said = subprocess.check_output(
         [UV, "pip", "freeze", "-q", "--exclude-editable", "--python", python], text=True
     )

@@ -24,7 +24,8 @@ from helpers.folders import BUILD, ROOT
 
 FOLDER = Path("/var/cache/zero-copy-machine")
 ALL = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-ROWS, STEPS = ALL["row"], ALL["step"]
+ROWS = ALL["row"]
+STEPS = ALL["step"]
 TRIES = 100  # to log in after a start; while the machine boots, each takes up to 20 s
 
 
@@ -32,7 +33,8 @@ def kept(name: str) -> Path:
     """The folder with the disk, kernel and key of this row. Makes it if it isn't there: ten
     minutes, and 0.7 GiB.
     """
-    folder, new = FOLDER / name, FOLDER / f"{name}.new"
+    folder = FOLDER / name
+    new = FOLDER / f"{name}.new"
     if folder.exists():
         return folder
     print(f"{name}: makes its disk …", flush=True)

@@ -94,7 +94,8 @@ def run(row: Row, numbers: Sequence[str]) -> Iterator[dict]:
         raise Skipped(
             f"it needs {in_words(DISK + GiB, 'bytes')}, and {in_words(room, 'bytes')} are free"
         )
-    owner, work = ROOT.stat(), Path(tempfile.mkdtemp(prefix="row-", dir=FOLDER))
+    owner = ROOT.stat()
+    work = Path(tempfile.mkdtemp(prefix="row-", dir=FOLDER))
     work.chmod(0o755)
     (work / "disk").mkdir()
     home = work / "disk" / "home"
@@ -148,7 +149,9 @@ def inside(numbers: Sequence[str]) -> None:
     print(json.dumps(asdict(here(generated()))), flush=True)
     folder = generated() / "executed"
     for lesson in (lesson for lesson in lessons() if lesson.name[:2] in numbers):
-        began, failed, shown = time.monotonic(), [], ""
+        began = time.monotonic()
+        failed = []
+        shown = ""
         while len(failed) < 2 and not shown:
             try:
                 shown = executed(lesson, folder, again=True).read_text()
@@ -171,9 +174,8 @@ def huge_pages(value: str, setting: Path, note: Path) -> Iterator[None]:
     note.write_text(chosen(setting))
     wait = 'trap "" INT TERM HUP; read -r _; cat "$1" > "$0" && rm -f "$1"'
     command = ("sh", "-c", wait, setting, note)
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, start_new_session=True
-    ):  # exit closes the input, and waits
+    # exit closes the input, and waits
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True):
         setting.write_text(value)
         yield
 
@@ -194,7 +196,9 @@ def asked(name: str, numbers: Sequence[str]) -> tuple[str, bool]:
     hold.
     """
     print(f"{name:17}", end=" ", flush=True)
-    row, wrong, recorded = ROWS[name], [], ""
+    row = ROWS[name]
+    wrong = []
+    recorded = ""
     try:
         answers = run(row, numbers)
         machine = Machine(**next(answers))
@@ -236,7 +240,8 @@ def main() -> int:
         restore(HUGE_PAGES, FOLDER / NOTE)
         asked_for = [asked(name, options.lessons) for name in options.rows]
     who = "an ordinary user" if ROOT.stat().st_uid else "root"
-    machine, today = here(None), date.today()
+    machine = here(None)
+    today = date.today()
     print(
         f"\nLessons {', '.join(options.lessons)}, on {today.day} {today:%B %Y}, as {who}: "
         f"{machine}.\n"

@@ -65,7 +65,8 @@ def write(
 
 def _student(known: Store, number: int, lessons: tuple[str, ...], chance: random.Random) -> None:
     name = NAMES[number] if number < len(NAMES) else f"Vorname{number} Nachname{number}"
-    key, digest = str(910_000_000 + number), f"digest{number}"
+    key = str(910_000_000 + number)
+    digest = f"digest{number}"
     shown = name.replace("/", "").replace("_", " ")
     canvas = f"{''.join(shown.lower().split())}_{key}_{7_000_000 + number}"
     place, separator = [

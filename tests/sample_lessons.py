@@ -128,7 +128,8 @@ def copy_all() -> NotebookNode:
         for text in ("calls  1\n", "bytes  268,435,456\n")
     )
     define = f"def read(path):  # all of it\n    return path.read_bytes()\n\n{LONG_LINE}"
-    note, starter = {"tags": ["teacher"]}, {"tags": ["exercise"]}
+    note = {"tags": ["teacher"]}
+    starter = {"tags": ["exercise"]}
     folded = {"tags": ["imports"], "jupyter": {"source_hidden": True}}
     return new_notebook(
         cells=[

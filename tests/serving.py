@@ -73,9 +73,8 @@ def begun(address: str, name: str, data: bytes, count: int) -> socket.socket:
 
 
 def workers(address: str) -> list[dict]:
-    return until(
-        lambda: ask(address, "GET", "/metrics").json.get("workers")
-    )  # a busy server says so instead
+    # a busy server says so instead
+    return until(lambda: ask(address, "GET", "/metrics").json.get("workers"))
 
 
 def altered(code: str) -> tuple[str, ...]:

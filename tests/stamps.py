@@ -14,7 +14,7 @@ from pathlib import Path
 from helpers.folders import ROOT
 
 FILE = ROOT / "tests" / "stamps.json"
-ENGINE = ("helpers/*.py", "helpers/measure", "requirements*.lock", "tests/conftest.py")
+ENGINE = ("helpers/*.py", "helpers/measure", "environment/*.lock", "tests/conftest.py")
 INPUTS = {
     "answers": (
         *ENGINE,

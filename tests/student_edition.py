@@ -9,7 +9,7 @@ from helpers.edition import Edition
 from helpers.folders import ROOT
 
 OF = Edition("2026-11-22", "0123456789abcdef0123456789abcdef01234567")
-FOLDERS = ("data", "exercises", "helpers", "notebooks", "wheel")
+FOLDERS = ("data", "environment", "exercises", "helpers", "notebooks", "wheel")
 
 
 @cache

@@ -66,7 +66,8 @@ def refused(
     path.write_bytes(data)
     with pytest.raises(SnapshotError) as caught:
         Arena.open(path, layout, origin)
-    assert str(path) in str(caught.value) and path.read_bytes() == data
+    assert str(path) in str(caught.value)
+    assert path.read_bytes() == data
     assert not mapped(path.parent), "the traceback holds what was open"
     return caught.value.with_traceback(None)
 
@@ -101,18 +102,19 @@ def test_what_is_placed_comes_back(arrays: list[np.ndarray]):
             offsets = [builder.place(array) for array in arrays]
         with Arena.open(path, "any") as arena:
             assert arena.size == path.stat().st_size
-            mapped, end = np.frombuffer(arena._yoke.get(), np.uint8), SIZE
+            mapped = np.frombuffer(arena._yoke.get(), np.uint8)
+            end = SIZE
             for array, offset in zip(arrays, offsets, strict=True):
                 view = arena.array(offset)
-                assert (
-                    view.dtype == array.dtype
-                    and view.shape == array.shape
-                    and view.tobytes() == array.tobytes()
-                )
-                assert not view.flags.writeable and view.ctypes.data % ALIGNMENT == 0
+                assert view.dtype == array.dtype
+                assert view.shape == array.shape
+                assert view.tobytes() == array.tobytes()
+                assert not view.flags.writeable
+                assert view.ctypes.data % ALIGNMENT == 0
                 assert offset % ALIGNMENT == 0 and offset >= end, "one lies on the other"
                 begin = view.ctypes.data - mapped.ctypes.data
-                assert offset < begin and begin + view.nbytes <= arena.size
+                assert offset < begin
+                assert begin + view.nbytes <= arena.size
                 assert np.may_share_memory(view, mapped) or not view.nbytes
                 end = begin + view.nbytes
             del mapped
@@ -122,7 +124,8 @@ def test_what_is_placed_comes_back(arrays: list[np.ndarray]):
 def test_a_view_is_a_view_of_the_file_and_outlives_the_arena(path: Path):
     made(path)
     with Arena.open(path, "test") as arena:
-        view, record = arena.array(SIZE), arena.array(arena.root)
+        view = arena.array(SIZE)
+        record = arena.array(arena.root)
         assert where(view).path == path
         assert record["name"] == b"abc" and arena.array(record["where"])[2] == 2, (
             "a record leads to the rest"
@@ -182,9 +185,11 @@ def test_another_byte_order_and_another_version(path: Path):
     data = made(path)
     swapped = struct.unpack("<I", struct.pack(">I", ORDER))[0]
     error = refused(path, sealed(data[:SIZE], order=swapped) + data[SIZE:])
-    assert type(error) is SnapshotError and "byte order" in str(error)
+    assert type(error) is SnapshotError
+    assert "byte order" in str(error)
     error = refused(path, sealed(data[:SIZE], version=1) + data[SIZE:])
-    assert type(error) is StaleSnapshot and "version 1" in str(error)
+    assert type(error) is StaleSnapshot
+    assert "version 1" in str(error)
 
 
 def test_another_layout_and_another_origin(path: Path):
@@ -262,9 +267,8 @@ def test_random_damage_is_refused_or_lies_in_the_file(draw: st.DataObject):
             except SnapshotError:
                 return
             mapped = np.frombuffer(arena._yoke.get(), np.uint8).ctypes.data
-            assert (
-                mapped < view.ctypes.data and view.ctypes.data + view.nbytes <= mapped + arena.size
-            )
+            assert mapped < view.ctypes.data
+            assert view.ctypes.data + view.nbytes <= mapped + arena.size
             view.tobytes()
             del view
 
@@ -280,7 +284,8 @@ def test_built_once_and_again_when_stale(path: Path):
     for times, (layout, origin) in enumerate([("a", b"1"), ("a", b"2"), ("b", b"2")], start=1):
         for _ in range(2):
             with snapshot(path, layout, build, origin) as arena:
-                assert arena.array(SIZE)[6] == 6 and len(calls) == times
+                assert arena.array(SIZE)[6] == 6
+                assert len(calls) == times
 
 
 def test_build_that_was_overtaken_is_repeated(path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -341,7 +346,8 @@ def test_the_index_follows_its_text(path: Path):
     source.write_bytes(b"TTCGTATT")
     os.utime(source, ns=(0, 123_456_789))
     with KmerIndex.of(source, 4, path) as index:
-        assert index.find("CGTA").tolist() == [2] and index.find("CGTC").tolist() == []
+        assert index.find("CGTA").tolist() == [2]
+        assert index.find("CGTC").tolist() == []
         for word in ("CGT", "CGTAA", "CGTN", "CGTé", ""):
             with pytest.raises(ValueError, match="4 letters A, C, G, T"):
                 index.find(word)

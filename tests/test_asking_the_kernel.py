@@ -48,4 +48,5 @@ def test_shootdowns_are_summed_over_processors(tmp_path: Path):
     )
     assert shootdowns(rows) == 42
     rows.write_text("           CPU0\nIPI0:     12   Rescheduling interrupts\n")
-    assert shootdowns(rows) is None and shootdowns(tmp_path / "nothing") is None
+    assert shootdowns(rows) is None
+    assert shootdowns(tmp_path / "nothing") is None

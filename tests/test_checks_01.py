@@ -11,17 +11,18 @@ from helpers.teach.exercise_files import check
 from helpers.teach.judging import Attempt
 
 one = exercise("01.report")
-report, verdict = check(one.folder), one.made(one.solution_source)
+report = check(one.folder)
+verdict = one.made(one.solution_source)
 
 
 def test_recorded_loaders_need_every_word_and_one_leaks_unseen():
     recorded = report.recorded()
     judged = {kind: verdict(*pair) for kind, pair in recorded.items()}
-    assert list(judged) == list(report.LOADERS) and {word for *_, word in judged.values()} == set(
-        report.WORDS
-    )
+    assert list(judged) == list(report.LOADERS)
+    assert {word for *_, word in judged.values()} == set(report.WORDS)
     lent, own, word = judged["trades"]
-    assert word == "leak" and abs(report.gains(*recorded["trades"])["VmRSS"]) < 0.01 * own < -lent
+    assert word == "leak"
+    assert abs(report.gains(*recorded["trades"])["VmRSS"]) < 0.01 * own < -lent
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no /proc here")

@@ -11,7 +11,8 @@ from helpers.teach.judging import Attempt, kinds_are_told_apart
 from helpers.units import MiB
 
 one = exercise("02.report")
-report, explain = check(one.folder), one.made(one.solution_source)
+report = check(one.folder)
+explain = one.made(one.solution_source)
 TWO_CHUNKS = """
 def copy_small(source, target):
     with open(source, "rb") as f, open(target, "wb") as g:
@@ -40,6 +41,7 @@ def test_live_processes_hold_memory_like_the_recorded_ones(data):
 def test_chunks_a_little_over_the_budget_are_told_what_counts():
     one = exercise("02.chunks")
     said = one.check(one.made(TWO_CHUNKS), size=128 * MiB)
-    assert said.cause == "too-much-memory" and "two at a time" in said.because
+    assert said.cause == "too-much-memory"
+    assert "two at a time" in said.because
     slurp = next(answer for answer in one.wrong if answer.name == "slurp")
     assert "two at a time" not in one.check(one.made(slurp.source), size=128 * MiB).because

@@ -19,9 +19,11 @@ lookup, window, report = (
 def test_where_no_file_gets_cold_the_bytes_are_still_judged(monkeypatch: pytest.MonkeyPatch):
     for module in (lookup, report):
         monkeypatch.setattr(module, "is_cold", lambda path: False)
-    one, other = exercise("03.lookup"), exercise("03.report")
+    one = exercise("03.lookup")
+    other = exercise("03.report")
     right = one.check(one.made(one.solution_source), size=8 * MiB)
-    assert right.outcome == "right" and "could not be dropped" in right.because
+    assert right.outcome == "right"
+    assert "could not be dropped" in right.because
     one_less = one.made(one.solution_source.replace("in positions)", "in positions[1:])"))
     assert one.check(one_less, size=8 * MiB).cause == "other-bytes"
     assert "recorded on another machine" in other.check(other.made(other.solution_source)).because
@@ -31,7 +33,8 @@ def test_recorded_loads_need_every_word_and_have_what_the_prompt_explains():
     explained = re.findall(r"(?m)^- `(\w+)`:", exercise("03.report").prompt)
     assert list(report.recorded()) == list(report.LOADS)
     assert all(list(one) == explained for one in report.recorded().values())
-    one, words = exercise("03.report"), {kind: word for kind, (word, _) in report.LOADS.items()}
+    one = exercise("03.report")
+    words = {kind: word for kind, (word, _) in report.LOADS.items()}
     explain = one.made(one.solution_source)
     assert {kind: explain(load) for kind, load in report.recorded().items()} == words
     assert set(words.values()) == set(report.CAUSES)
@@ -53,8 +56,10 @@ def test_the_largest_window_is_where_it_was_put(where: str, tmp_path: Path):
     path, most = window.with_largest(Attempt(None, 8 * MiB, 20, tmp_path), where, width)
     sums = np.insert(np.cumsum(np.fromfile(path, "u1"), dtype="i8"), 0, 0)
     found = sums[width:] - sums[:-width]
-    assert found.max() == most and (found == most).sum() == 1
-    begin, end = int(found.argmax()), path.stat().st_size - width
+    assert found.max() == most
+    assert (found == most).sum() == 1
+    begin = int(found.argmax())
+    end = path.stat().st_size - width
     at = {
         "start": 0,
         "end": end,

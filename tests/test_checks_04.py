@@ -4,12 +4,12 @@ from helpers.teach import exercise
 from helpers.teach.exercise_files import check
 
 one = exercise("04.report")
-report, explain = check(one.folder), one.made(one.solution_source)
+report = check(one.folder)
+explain = one.made(one.solution_source)
 
 
 def test_recorded_workers_are_of_the_same_kinds_and_need_every_word():
     crowds = report.recorded()
-    assert list(crowds) == list(report.KINDS) and {
-        explain(*crowd)[1] for crowd in crowds.values()
-    } == set(report.WORDS)
+    assert list(crowds) == list(report.KINDS)
+    assert {explain(*crowd)[1] for crowd in crowds.values()} == set(report.WORDS)
     assert {len(moment) for crowd in crowds.values() for moment in crowd} == {report.COUNT}

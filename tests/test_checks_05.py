@@ -15,11 +15,9 @@ from helpers.teach.judging import Attempt
 from helpers.units import MiB
 
 one = exercise("05.report")
-pipeline, report, explain = (
-    check(exercise("05.pipeline").folder),
-    check(one.folder),
-    one.made(one.solution_source),
-)
+pipeline = check(exercise("05.pipeline").folder)
+report = check(one.folder)
+explain = one.made(one.solution_source)
 
 
 def test_lines_that_make_arrays_are_seen_in_a_function_of_the_function_too():

@@ -28,13 +28,15 @@ def test_requests_ask_every_model_equally_often_and_the_files_are_in_no_order(tm
         paths, requests, wanted = serve.models(folder, MiB // 4)
         orders.add(tuple(path.stat().st_size for path in paths))
         assert set(Counter(number for number, _ in requests).values()) == {serve.ROUNDS}
-        assert len(wanted) == len(requests) and all(0.1 < answer.max() < 100 for answer in wanted)
+        assert len(wanted) == len(requests)
+        assert all(0.1 < answer.max() < 100 for answer in wanted)
     assert len(orders) > 1
 
 
 def test_every_bad_snapshot_is_bad_wherever_it_is_damaged(tmp_path: Path):
     one = exercise("09.snapshot")
-    load, path = one.made(one.solution_source), tmp_path / "snapshot.bin"
+    load = one.made(one.solution_source)
+    path = tmp_path / "snapshot.bin"
     for first, numbers in snapshot.good_snapshots(8 * KiB).items():
         path.write_bytes(snapshot.snapshot(numbers, first))
         assert np.array_equal(load(path), numbers)

@@ -46,7 +46,8 @@ def test_every_call_that_touches_a_file_is_a_moment_to_be_killed_at(tmp_path: Pa
         file.close()
         os.remove(path)
 
-    moments, path = [], f"{tmp_path}/file"
+    moments = []
+    path = f"{tmp_path}/file"
     sys.setprofile(publish.calls(moments.append))
     steps(path)
     sys.setprofile(None)
@@ -76,14 +77,16 @@ def test_the_tables_of_orders_say_what_a_plain_simulation_says():
 
 
 def test_a_view_that_outlives_its_loan_does_not_hide_the_caller_s_exception(tmp_path: Path):
-    one, path = exercise("11.cache"), random_file(tmp_path / "model", 4096)
+    one = exercise("11.cache")
+    path = random_file(tmp_path / "model", 4096)
 
     def load(path: Path) -> mmap.mmap:
         with path.open("rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     for source in (one.solution_source, *(answer.source for answer in one.right)):
-        views, lent = [], one.made(source)(0, load).lend(path)
+        views = []
+        lent = one.made(source)(0, load).lend(path)
         with pytest.raises(KeyError), lent as model:
             views.append(memoryview(model))
             raise KeyError
@@ -94,7 +97,8 @@ def test_recorded_workers_are_explained_as_live_ones_are(tmp_path: Path):
     kept = tomllib.loads(
         Path(report.__file__).with_name("recorded.toml").read_text(encoding="utf-8")
     )
-    live, explain = report.crowds(tmp_path / "models", kept["sizes"]), solved("11.report")
+    live = report.crowds(tmp_path / "models", kept["sizes"])
+    explain = solved("11.report")
     for kind in report.KINDS:
         wanted = report.held(kind, kept["sizes"]), report.WORDS.get(kind, "idle")
         assert explain(kept["folder"], kept["maps"][kind]) == wanted, kind
@@ -167,7 +171,8 @@ def test_the_line_breaks_where_it_is_told_and_the_server_loses_what_it_had_once(
     assert (upload.came, upload.there) == (1000, 0)
     assert not upload.take(BytesIO(data), MiB - 1)
     assert (upload.came, upload.there) == (5000, 4000)
-    assert upload.take(BytesIO(data[4000:]), MiB - 1) and upload.complete
+    assert upload.take(BytesIO(data[4000:]), MiB - 1)
+    assert upload.complete
 
 
 def test_each_slip_of_a_put_has_its_cause(upload):

@@ -127,10 +127,8 @@ def could_be_handed_in() -> list:
             taken = list(inspect.signature(function).parameters.values())
             needed = [parameter for parameter in taken if parameter.default is parameter.empty]
             is_its_own = function.__code__.co_filename == str(one.folder / "check.py")
-            asks = taken and taken[0].name in (
-                "attempt",
-                "function",
-            )  # it takes the student's function
+            # it takes the student's function
+            asks = taken and taken[0].name in ("attempt", "function")
             if is_its_own and not asks and len(needed) <= arguments <= len(taken):
                 pairs.append(pytest.param(one, name, id=f"{one.key}-{name}"))
     return pairs

@@ -90,7 +90,8 @@ def test_every_exercise_of_what_was_handed_in_has_a_grade(tmp_path: Path):
         students={"bob": Student("bob", "Bob")},
         due={"03": datetime(2026, 11, 25).astimezone()},
     )
-    ada, hand_in = Student("ada", "Ada"), HandIn("ada", "02", "Ada/02.ipynb", "d")
+    ada = Student("ada", "Ada")
+    hand_in = HandIn("ada", "02", "Ada/02.ipynb", "d")
     found = small(
         tmp_path, ada, hand_in, answer("02.chunks"), answer("02.hidden", "not yet"), said=said
     )
@@ -138,7 +139,8 @@ def test_what_cannot_be_graded_is_not_lost(tmp_path: Path):
     said = {(one.student.key, one.exercise): (one.outcome, one.row.because) for one in found}
     assert said["ada", "02.chunks"] == ("not graded", "the notebook has 300 MB; 50 MB are read")
     assert said["bob", ""] == ("not graded", "nothing in it tells the lesson")
-    assert said["cy", "03.window"][0] == "not graded" and "make grade" in said["cy", "03.window"][1]
+    assert said["cy", "03.window"][0] == "not graded"
+    assert "make grade" in said["cy", "03.window"][1]
     assert "nothing in it tells" in (tmp_path / "gradebook.csv").read_text()
     assert (
         "nothing in it tells"
@@ -183,9 +185,8 @@ def test_late_is_after_the_due_time_and_what_is_not_known_is_said(
 
 # --- tables ---------------------------------------------------------------------------------------
 def test_the_gradebook_holds_every_answer(out: Path):
-    assert (
-        (out / "gradebook.csv").read_bytes().startswith(b"\xef\xbb\xbf")
-    )  # or Excel assumes another encoding
+    # or Excel assumes another encoding
+    assert (out / "gradebook.csv").read_bytes().startswith(b"\xef\xbb\xbf")
     rows = table(out / "gradebook.csv")
     assert len(rows) == STUDENTS * len([key for key in keys() if key[:2] in ("02", "03")])
     assert {row["name"] for row in rows} >= {
@@ -246,7 +247,8 @@ def test_moodle_gets_a_worksheet_and_the_feedback_of_each_lesson(tmp_path: Path)
         (name,) = archive.namelist()
         assert re.fullmatch(r"[^/_]*_9_assignsubmission_file_?/03\.html", name)
         page = archive.read(name).decode()
-    assert "03 Choose between read and mmap" in page and "02 Copy a big file" not in page
+    assert "03 Choose between read and mmap" in page
+    assert "02 Copy a big file" not in page
 
 
 def test_html_in_moodle_s_comments_survives_the_apostrophes(tmp_path: Path):
@@ -280,10 +282,10 @@ def test_canvas_gets_a_column_for_each_lesson(tmp_path: Path):
         "Student",
         "ID",
         "Section",
-    ) and "Points Possible" in points[0]
-    assert header[5:] == ["02 Copy a big file", "03 Choose between read and mmap"] and points[
-        5:
-    ] == ["30", "30"]
+    )
+    assert "Points Possible" in points[0]
+    assert header[5:] == ["02 Copy a big file", "03 Choose between read and mmap"]
+    assert points[5:] == ["30", "30"]
     assert rows == [["Points-Possible", "12", "", "", "", "30", ""]]
 
 
@@ -323,9 +325,8 @@ def students(out: Path) -> dict[str, str]:
 def test_files_have_safe_names_and_lie_in_their_folder(out: Path):
     assert [path.name for path in out.parent.iterdir()] == ["grades"]
     names = [path.name for path in (out / "feedback").iterdir()]
-    assert len(names) == STUDENTS and all(
-        re.fullmatch(r"[a-z0-9-]{1,40}-[0-9a-f]{8}\.html", name) for name in names
-    )
+    assert len(names) == STUDENTS
+    assert all(re.fullmatch(r"[a-z0-9-]{1,40}-[0-9a-f]{8}\.html", name) for name in names)
     assert sum(name.startswith("zwilling-doppelt-") for name in names) == 2
 
 
@@ -339,7 +340,8 @@ def test_the_report_names_nobody(out: Path):
         parts = {part for part in re.findall(r"[^\W_]{5,}", one_line(name)) if part not in ours}
         found = [part for part in (key, *parts) if part in words]
         assert not found, f"{name!r}: {found} in the report"
-    assert "example.org" not in words and "assignsubmission" not in words
+    assert "example.org" not in words
+    assert "assignsubmission" not in words
 
 
 def test_a_page_says_what_was_found_and_what_to_try(tmp_path: Path):
@@ -403,7 +405,8 @@ def test_an_answer_that_nobody_has_graded_has_no_points_until_the_teacher_gives_
     given = Course(overrides={("ada", "02.hidden"): (7.0, ""), ("ada", "02.report"): (0.0, "")})
     small(tmp_path, *things, said=given)
     assert [row["points"] for row in table(tmp_path / "gradebook.csv")] == ["10", "7", "0"]
-    assert "17 of 30 points<" in path.read_text() and "Not graded" not in path.read_text()
+    assert "17 of 30 points<" in path.read_text()
+    assert "Not graded" not in path.read_text()
     assert "(02.hidden): 1 half right" in report(tmp_path).find("img")["alt"]
 
 
@@ -465,10 +468,8 @@ def test_a_long_summary_is_cut_and_a_good_one_is_short(tmp_path: Path):
     ]
     small(tmp_path, *lost)
     text = summarised(tmp_path, Course())
-    assert (
-        "it is not JSON (02.chunks, 02.hidden, 02.report)" in text
-        and "… and 5 more, in gradebook.csv." in text
-    )
+    assert "it is not JSON (02.chunks, 02.hidden, 02.report)" in text
+    assert "… and 5 more, in gradebook.csv." in text
     answers = [answer(key) for key in keys() if key.startswith("02.")]
     small(tmp_path / "well", HandIn("ada", "02", "f", "d"), *answers)
     assert "\nNothing needs you. The results are in " in summarised(tmp_path / "well", Course())
@@ -480,7 +481,8 @@ def test_five_hundred_notebooks_of_one_student_are_one_short_line(tmp_path: Path
     (line,) = [
         line for line in summarised(tmp_path, Course()).splitlines() if "counts, not" in line
     ]
-    assert line.startswith("  ada: ada/02.ipynb counts, not ada/02 (0)") and len(line) < 500
+    assert line.startswith("  ada: ada/02.ipynb counts, not ada/02 (0)")
+    assert len(line) < 500
 
 
 def summarised(out: Path, said: Course) -> str:
@@ -547,12 +549,11 @@ def test_the_report_shows_the_votes_that_a_class_has_kept(tmp_path: Path):
     (tmp_path / "wall" / "2026-11-27-02.json").write_text(json.dumps(kept))
     small(tmp_path, HandIn("ada", "02", "f", "d"), answer("02.chunks"))
     page = report(tmp_path)
-    assert (
-        "What the class voted" in page.main.get_text()
-        and "How many? (02.x, 2026-11-27)" in page.main.get_text()
-    )
+    assert "What the class voted" in page.main.get_text()
+    assert "How many? (02.x, 2026-11-27)" in page.main.get_text()
     alts = " ".join(one["alt"] for one in page.find_all("img"))
-    assert "6 predictions, median 1, " in alts and "then 64; measured 64" in alts
+    assert "6 predictions, median 1, " in alts
+    assert "then 64; measured 64" in alts
 
 
 def test_votes_stand_in_the_lessons_order_the_newest_class_first_and_beside_other_lessons(
@@ -569,7 +570,8 @@ def test_votes_stand_in_the_lessons_order_the_newest_class_first_and_beside_othe
         ]
         (folder / "wall" / f"{name}.json").write_text(json.dumps(of))
 
-    here, beside = tmp_path / "course" / "01", tmp_path / "course" / "04"
+    here = tmp_path / "course" / "01"
+    beside = tmp_path / "course" / "04"
     kept(here, "2025-11-27-01", sorted(choices, reverse=True))
     kept(beside, "2026-11-27-01-04", choices[-1:])
     kept(tmp_path / "course" / "no grades", "2026-11-28-01", choices)
@@ -589,7 +591,8 @@ def test_votes_stand_in_the_lessons_order_the_newest_class_first_and_beside_othe
         for one in page.select("figcaption")
         if "2025" in one.get_text()
     ]
-    assert shown == choices and len(choices) > 1
+    assert shown == choices
+    assert len(choices) > 1
 
 
 def test_the_report_says_what_had_no_sandbox(tmp_path: Path):
@@ -602,10 +605,12 @@ def test_the_report_says_what_had_no_sandbox(tmp_path: Path):
     assert "1 answer was graded without a sandbox." in report(tmp_path).main.get_text()
     again(tmp_path, trusted=True)
     text = report(tmp_path).main.get_text()
-    assert "Graded without a sandbox." in text and "in its own sandbox" not in text
+    assert "Graded without a sandbox." in text
+    assert "in its own sandbox" not in text
     small(tmp_path, answer("02.hidden", seconds=1))
     text = report(tmp_path).main.get_text()
-    assert "without a sandbox" not in text and "in its own sandbox" in text
+    assert "without a sandbox" not in text
+    assert "in its own sandbox" in text
 
 
 @pytest.mark.parametrize(
@@ -641,7 +646,8 @@ def test_the_axis_holds_everybody():
     """What may be answered at most is its end, from the first picture on; without that, a bar holds
     what is larger.
     """
-    few, many = question(unit="%", most=100.0), question(unit="MiB")
+    few = question(unit="%", most=100.0)
+    many = question(unit="MiB")
     ends = []
     for measured in (None, 93.0):
         asked = replace(few.questions[0], measured=measured)
@@ -683,11 +689,8 @@ def test_fewer_than_five_answers_are_not_drawn():
 
 ZEROS = {"kind": "choice", "names": ("zeros", "an error"), "measured": "zeros"}
 ORDER = {"kind": "order", "names": ("a", "b"), "measured": ["b", "a"]}
-CLICKS = {
-    "kind": "quiz",
-    "names": ("(a) The disk", "(b) The kernel"),
-    "measured": "b",
-}  # the first click counts
+# the first click counts
+CLICKS = {"kind": "quiz", "names": ("(a) The disk", "(b) The kernel"), "measured": "b"}
 
 
 @pytest.mark.parametrize(
@@ -724,7 +727,8 @@ def test_answers_are_counted_and_what_a_lesson_does_not_offer_is_not_shown(
     asked: dict, answers: list, told: str
 ):
     (shown,), _ = charts.pictures(question(**asked), given("42.x", answers))
-    assert told in shown.alt and "Ada" not in shown.alt
+    assert told in shown.alt
+    assert "Ada" not in shown.alt
 
 
 def test_every_question_of_every_lesson_is_found():
@@ -750,11 +754,10 @@ def test_what_a_lesson_measured_is_read_from_its_run(tmp_path: Path):
         tmp_path / "02_copy_a_big_file.ipynb",
     )
     asked = {one.key: one for one in lessons.lesson("02", NOTEBOOKS, tmp_path).questions}
-    assert (
-        asked["02.three"].measured == {"slurp": 256, "mmap": 0}
-        and asked["02.chunk"].measured == "a"
-    )
-    assert not asked["02.three"].recorded and asked["02.order"].recorded
+    assert asked["02.three"].measured == {"slurp": 256, "mmap": 0}
+    assert asked["02.chunk"].measured == "a"
+    assert not asked["02.three"].recorded
+    assert asked["02.order"].recorded
     assert asked["02.order"].measured[0] == "sendfile"  # from another machine
 
 
@@ -813,8 +816,10 @@ def test_a_student_is_forgotten_everywhere(tmp_path: Path, capsys: pytest.Captur
         )
     forget.main(["910000021", "--out", str(out)])
     said = capsys.readouterr().out
-    assert "910000021 (Vorname21 Nachname21)" in said and "feedback/vorname21-nachname21-" in said
-    assert "students.csv: 1 entry" in said and "overrides.toml: 1 entry" in said
+    assert "910000021 (Vorname21 Nachname21)" in said
+    assert "feedback/vorname21-nachname21-" in said
+    assert "students.csv: 1 entry" in said
+    assert "overrides.toml: 1 entry" in said
     assert "Vorname21 Nachname21_910000021_assignsubmission_file/02_1.ipynb" in said
     for path in out.rglob("*"):
         if path.is_file():
@@ -822,9 +827,8 @@ def test_a_student_is_forgotten_everywhere(tmp_path: Path, capsys: pytest.Captur
             assert b"910000021" not in data and b"Nachname21" not in data, path
     assert (out / "students.csv").read_text() == "id,name\n910000022,Ada\n"
     assert "# of the next\n[[override]]" in (out / "overrides.toml").read_text()
-    assert (
-        "the disk was full" in (out / "overrides.toml").read_text()
-    )  # a comment, and so the teacher's to keep
+    # a comment, and so the teacher's to keep
+    assert "the disk was full" in (out / "overrides.toml").read_text()
 
 
 def unpacked(path: Path) -> bytes:
@@ -867,9 +871,8 @@ def test_a_page_is_accessible_and_fits_a_phone_and_paper(browser: Browser, out: 
     (path,) = out.glob(name)
     with lone_page(browser) as page:
         page.goto(path.as_uri())
-        assert [url for url in page.requests if not url.startswith("data:")] == [
-            path.as_uri()
-        ] and not page.complaints
+        assert [url for url in page.requests if not url.startswith("data:")] == [path.as_uri()]
+        assert not page.complaints
         axe = Axe().run(page)
         assert axe.violations_count == 0, axe.generate_report()
         for width in (375, 1280):

@@ -79,9 +79,11 @@ def test_one_lesson_is_collected_at_a_time_and_what_is_withdrawn_is_named(
         (folder / name).write_bytes(b"PK")
     ada = SimpleNamespace(pw_name="ada", pw_dir=str(tmp_path), pw_uid=os.getuid())
     (into := tmp_path / "collected" / "02").mkdir(parents=True)
-    assert collect.collect(ada, into, "02") == 1 and os.listdir(into / "ada") == ["02_ada.zip"]
+    assert collect.collect(ada, into, "02") == 1
+    assert os.listdir(into / "ada") == ["02_ada.zip"]
     (folder / "02_ada.zip").unlink()
-    assert collect.collect(ada, into, "02") == 0 and (into / "ada" / "02_ada.zip").exists()
+    assert collect.collect(ada, into, "02") == 0
+    assert (into / "ada" / "02_ada.zip").exists()
     assert capsys.readouterr().out == f"{into}/ada/02_ada.zip isn't handed in any more\n"
 
 
@@ -120,5 +122,7 @@ def test_what_is_given_back_replaces_a_link_and_follows_none(collect, tmp_path: 
     (folder / "02.html").unlink()
     (folder / "02.html").symlink_to(secret)
     collect.put(folder, "02.html", b"well done")
-    assert secret.read_text() == "another's" and (folder / "02.html").read_bytes() == b"well done"
-    assert os.listdir(folder) == ["02.html"] and folder.stat().st_mode & 0o077 == 0
+    assert secret.read_text() == "another's"
+    assert (folder / "02.html").read_bytes() == b"well done"
+    assert os.listdir(folder) == ["02.html"]
+    assert folder.stat().st_mode & 0o077 == 0

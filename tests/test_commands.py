@@ -211,14 +211,14 @@ def test_in_a_terminal_of_jupyterlab(course: Path):
 
 def typed_there(address: str, typed: list[str]) -> str:
     """What a new terminal shows, begun in the course's folder as one from the launcher."""
-    key, said = {"Authorization": "token student"}, ""
+    key = {"Authorization": "token student"}
+    said = ""
     with urllib.request.urlopen(
         urllib.request.Request(f"{address}/api/terminals", b'{"cwd": ""}', key)
     ) as answer:
         url = f"{address}/terminals/websocket/{json.load(answer)['name']}".replace("http", "ws", 1)
-    terminal = websocket.create_connection(
-        url, header=key, timeout=25
-    )  # less than between two of its pings
+    # less than between two of its pings
+    terminal = websocket.create_connection(url, header=key, timeout=25)
     for i, text in enumerate(typed):
         terminal.send(json.dumps(["stdin", text.replace("\n", "\r") + "\r"]))
         while not re.search(rf"^line-{i}=\d", said, re.MULTILINE):

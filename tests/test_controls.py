@@ -37,7 +37,7 @@ def noticed(monkeypatch: pytest.MonkeyPatch) -> Noticed:
 def test_a_control_shows_which_comparisons_fail(noticed: Noticed):
     small = noticed.tried[0]
     assert (small.claim, small.holds, small.failed) == ("small", False, ("taken['map'] < 0.1",))
-    assert small.measured == "map 100.0%, read 100.0%"
+    assert small.measured == "map 100.0%; read 100.0%"
     assert noticed.comparisons["small"] == (
         "taken['map'] < 0.1",
         "0.1 < taken['read']",
@@ -48,9 +48,11 @@ def test_a_control_shows_which_comparisons_fail(noticed: Noticed):
 def test_a_control_that_changes_nothing_or_raises_says_so_and_the_kernels_names_stay(
     noticed: Noticed,
 ):
-    assert noticed.tried[1].holds is True and not noticed.tried[1].failed
+    assert noticed.tried[1].holds is True
+    assert not noticed.tried[1].failed
     assert "Holds all the same" in noticed._repr_mimebundle_()["text/html"]
-    assert noticed.tried[2].error == "KeyError: 'map'" and noticed.tried[2].holds is None
+    assert noticed.tried[2].error == "KeyError: 'map'"
+    assert noticed.tried[2].holds is None
     assert NAMES == {"runs": {"map": 1, "read": 100}, "always": 1}
 
 

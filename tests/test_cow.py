@@ -56,9 +56,8 @@ buffers = st.builds(
     ),
     st.binary(max_size=40),
 )
-text = st.text(
-    st.characters(exclude_categories=["Cs"])
-)  # like st.text(), which first tries to encode a million
+# like st.text(), which first tries to encode a million
+text = st.text(st.characters(exclude_categories=["Cs"]))
 plain = st.one_of(
     text,
     st.lists(st.integers()).map(tuple),
@@ -96,15 +95,17 @@ def change(value: Any) -> None:
 @few
 @given(st.one_of(arrays(), buffers, plain), actions)
 def test_the_source_stays_and_is_cloned_once_on_demand(source: Any, wanted: list[str]):
-    before, cow = frozen(source), Cow.borrowed(source)
-    lent, owned = cow.value, None
+    before = frozen(source)
+    cow = Cow.borrowed(source)
+    lent = cow.value
+    owned = None
     for action in wanted:
-        assert cow.is_borrowed is (owned is None) and cow.value is (
-            lent if owned is None else owned
-        )
+        assert cow.is_borrowed is (owned is None)
+        assert cow.value is (lent if owned is None else owned)
         if action == "repr":
             assert repr(cow).startswith("Cow.borrowed(" if owned is None else "Cow.owned(")
-            assert "\n" not in repr(cow) and len(repr(cow)) <= 90
+            assert "\n" not in repr(cow)
+            assert len(repr(cow)) <= 90
         elif action == "to_mut":
             owned = cow.to_mut()
         elif action == "write":
@@ -112,16 +113,16 @@ def test_the_source_stays_and_is_cloned_once_on_demand(source: Any, wanted: list
             change(owned)
     last = cow.into_owned()
     assert last is owned if owned is not None else frozen(last) == before
-    assert frozen(source) == before and frozen(lent) == before
+    assert frozen(source) == before
+    assert frozen(lent) == before
 
 
 def shared(one: Any, other: Any) -> bool:
     def array(value: Any) -> np.ndarray:
         if isinstance(value, np.ndarray):
             return value
-        view = memoryview(
-            value
-        )  # a contiguous view as bytes: numpy doesn't know every format, such as c_wchar's
+        # a contiguous view as bytes: numpy doesn't know every format, such as c_wchar's
+        view = memoryview(value)
         return np.frombuffer(view, np.uint8) if view.c_contiguous else np.asarray(view)
 
     return np.shares_memory(array(one), array(other))
@@ -131,10 +132,12 @@ def shared(one: Any, other: Any) -> bool:
 @given(st.one_of(arrays(), buffers))
 def test_memory_is_shared_until_it_is_cloned(source: Any):
     size = source.nbytes if isinstance(source, np.ndarray) else len(source)
-    cow, other = Cow.borrowed(source), Cow.borrowed(source)
+    cow = Cow.borrowed(source)
+    other = Cow.borrowed(source)
     assert shared(cow.value, source) == shared(cow.value, other.value) == bool(size)
     owned = cow.to_mut()
-    assert not shared(cow.value, source) and not shared(cow.value, other.value)
+    assert not shared(cow.value, source)
+    assert not shared(cow.value, other.value)
     assert shared(cow.value, owned) == shared(other.value, source) == bool(size)
     assert Cow.owned(source).value is source
 
@@ -223,12 +226,15 @@ def test_a_copy_of_a_cow_owns_its_own_value():
     for owned in (array, [0, 0], bytearray(2), {0: 0}):
         one = Cow.owned(owned)
         copy.copy(one).to_mut()[0] = 1
-        assert one.value is owned and owned[0] == 0
+        assert one.value is owned
+        assert owned[0] == 0
     one = Cow.borrowed(array)
     other = copy.copy(one)
-    assert other.is_borrowed and shared(other.value, array)
+    assert other.is_borrowed
+    assert shared(other.value, array)
     other.to_mut()[0] = 1
-    assert one.is_borrowed and array[0] == 0
+    assert one.is_borrowed
+    assert array[0] == 0
     one.into_owned()
     with pytest.raises(ValueError, match="used up"):
         copy.copy(one)
@@ -242,9 +248,14 @@ def test_another_type_is_taught_in_one_place():
     to_owned.register(Frozen, lambda lent: clones.append(set(lent)) or clones[-1])
     source = Frozen({1, 2})
     cow = Cow.borrowed(source)
-    assert cow.value is source and cow.is_borrowed and "Frozen" in repr(cow) and not clones
+    assert cow.value is source
+    assert cow.is_borrowed
+    assert "Frozen" in repr(cow)
+    assert not clones
     cow.to_mut().add(3)
-    assert cow.into_owned() == {1, 2, 3} and source == {1, 2} and len(clones) == 1
+    assert cow.into_owned() == {1, 2, 3}
+    assert source == {1, 2}
+    assert len(clones) == 1
 
 
 def test_a_cow_that_was_used_up():
@@ -266,7 +277,8 @@ def test_the_repr_is_short_and_reads_no_big_value():
 
 def test_the_examples_run():
     found = doctest.testmod(module)
-    assert found.attempted > 10 and not found.failed
+    assert found.attempted > 10
+    assert not found.failed
 
 
 def test_ideas_bring_numpy_and_nothing_else():

@@ -25,13 +25,12 @@ def train_digits(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_the_committed_model_reads_the_committed_pictures():
     """Its arithmetic written out, as in a lesson, with the other reader."""
     images, labels = digits()
-    assert images.shape == (len(labels), 8, 8) and images.dtype == labels.dtype == np.uint8
-    assert (
-        images.min() == 0
-        and images.max() == 16
-        and set(labels) == set(range(10))
-        and len(labels) >= 400
-    )
+    assert images.shape == (len(labels), 8, 8)
+    assert images.dtype == labels.dtype == np.uint8
+    assert images.min() == 0
+    assert images.max() == 16
+    assert set(labels) == set(range(10))
+    assert len(labels) >= 400
     with TensorFile(DIGITS) as model:
         assert {name: model[name].dtype for name in model} == dict.fromkeys(model, np.float32)
         hidden = np.maximum(
@@ -48,10 +47,10 @@ def test_the_committed_model_reads_the_committed_pictures():
 def test_the_pictures_are_those_that_the_file_holds():
     images, labels = digits()
     with TensorFile(IMAGES) as held:
-        assert np.array_equal(held["images"], images) and np.array_equal(held["labels"], labels)
-        assert (
-            "CC BY 4.0" in held.metadata["licence"] and "10.24432/C50P49" in held.metadata["source"]
-        )
+        assert np.array_equal(held["images"], images)
+        assert np.array_equal(held["labels"], labels)
+        assert "CC BY 4.0" in held.metadata["licence"]
+        assert "10.24432/C50P49" in held.metadata["source"]
 
 
 def test_the_samples_are_small_and_legal():
@@ -66,8 +65,10 @@ def test_the_samples_are_small_and_legal():
 def test_what_it_learned_from_and_what_it_is_asked_do_not_overlap(train_digits: ModuleType):
     images, labels, unseen, answers = train_digits.split()
     known, held_out = ({image.tobytes() for image in each} for each in (images, digits()[0]))
-    assert len(known) + len(held_out) == len(images) + len(unseen) == 1797 and not known & held_out
-    assert np.array_equal(unseen, digits()[0]) and np.array_equal(answers, digits()[1])
+    assert len(known) + len(held_out) == len(images) + len(unseen) == 1797
+    assert not known & held_out
+    assert np.array_equal(unseen, digits()[0])
+    assert np.array_equal(answers, digits()[1])
     assert len(labels) == len(images)
 
 
@@ -92,9 +93,7 @@ def test_training_again_makes_such_a_model(
         == said
         == f"{right} of {len(labels)} held-out pictures right"
     )
-    assert (
-        right >= LEAST * len(labels)
-        and {name: array.shape for name, array in weights.items()} == shapes
-    )
+    assert right >= LEAST * len(labels)
+    assert {name: array.shape for name, array in weights.items()} == shapes
     with TensorFile(tmp_path / IMAGES.name) as made:
         assert np.array_equal(made["images"], images)

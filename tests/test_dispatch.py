@@ -31,20 +31,23 @@ def path(tmp_path: Path) -> Path:
 
 # --- the bytes ------------------------------------------------------------------------------------
 def test_sizes_and_offsets():
-    assert ctypes.sizeof(FatPointer) == 16 and ctypes.sizeof(VTable) == 32
+    assert ctypes.sizeof(FatPointer) == 16
+    assert ctypes.sizeof(VTable) == 32
     offsets = [(name, getattr(VTable, name).offset) for name, _ in VTable._fields_]
     assert offsets == [("drop", 0), ("size", 8), ("align", 16), ("infer", 24)]
     assert [name for name, _ in FatPointer._fields_] == [
         "data",
         "vtable",
-    ] and FatPointer.vtable.offset == 8
+    ]
+    assert FatPointer.vtable.offset == 8
 
 
 @pytest.mark.parametrize("kind, size", [(Scale, 8), (Affine, 16)])
 def test_the_words_of_a_table(kind: type, size: int):
     table = vtable_of(kind)
     words = dict(words_of(table))
-    assert list(words) == ["drop", "size", "align", "infer"] and (
+    assert list(words) == ["drop", "size", "align", "infer"]
+    assert (
         words["size"],
         words["align"],
     ) == (size, 8)
@@ -57,24 +60,19 @@ def test_the_words_of_a_pointer_and_of_a_value():
     value = Affine(2.0, -0.5)
     fat = DynBackend.of(value).fat
     expected = [("data", ctypes.addressof(value)), ("vtable", ctypes.addressof(vtable_of(Affine)))]
-    assert isinstance(fat, FatPointer) and words_of(fat) == expected
-    bits = [
-        ("factor", 0x4000_0000_0000_0000),
-        ("offset", 0xBFE0_0000_0000_0000),
-    ]  # IEEE 754: 2.0 and -0.5
+    assert isinstance(fat, FatPointer)
+    assert words_of(fat) == expected
+    # IEEE 754: 2.0 and -0.5
+    bits = [("factor", 0x4000_0000_0000_0000), ("offset", 0xBFE0_0000_0000_0000)]
     assert words_of(value) == bits
 
 
 def test_values_of_a_type_share_a_table():
-    one, other, different = (
-        DynBackend.of(Scale(1.0)),
-        DynBackend.of(Scale(2.0)),
-        DynBackend.of(Affine(1.0, 0.0)),
-    )
-    assert (
-        one.fat.vtable == other.fat.vtable != different.fat.vtable
-        and one.fat.data != other.fat.data
-    )
+    one = DynBackend.of(Scale(1.0))
+    other = DynBackend.of(Scale(2.0))
+    different = DynBackend.of(Affine(1.0, 0.0))
+    assert one.fat.vtable == other.fat.vtable != different.fat.vtable
+    assert one.fat.data != other.fat.data
 
 
 @given(doubles, doubles, doubles)
@@ -123,7 +121,8 @@ def test_value_and_table_live_while_the_pointer_does():
 def test_drop_is_called_once():
     Negated.dropped.clear()
     erased = DynBackend.of(Negated(7.0))
-    assert erased.infer(1.0) == -7.0 and Negated.dropped == []
+    assert erased.infer(1.0) == -7.0
+    assert Negated.dropped == []
     erased.drop()
     for use in (erased.drop, lambda: erased.infer(1.0)):
         with pytest.raises(ValueError, match="dropped"):
@@ -158,7 +157,8 @@ def test_a_service_serves_whatever_can_infer(path: Path):
     assert service.infer_all(3.0) == service.infer_all(3.0) == [3.0, -3.0, ("stranger", 3.0), 6.0]
     x = np.arange(64, dtype="f4")
     copied, mapped = Service([CopiedWeights(path, SHAPE), MappedWeights(path, SHAPE)]).infer_all(x)
-    assert copied.shape == (16,) and np.array_equal(copied, mapped)
+    assert copied.shape == (16,)
+    assert np.array_equal(copied, mapped)
     assert np.array_equal(copied, np.fromfile(path, "f4").reshape(SHAPE) @ x)
     assert Service([]).infer_all(1) == []
 
@@ -166,10 +166,13 @@ def test_a_service_serves_whatever_can_infer(path: Path):
 @pytest.mark.skipif(bool(maps.why_not()), reason=maps.why_not() or "mappings can be read")
 def test_one_backend_maps_and_one_copies(path: Path):
     descriptors = len(os.listdir("/proc/self/fd"))
-    mapped, copied = MappedWeights(path, SHAPE), CopiedWeights(path, SHAPE)
+    mapped = MappedWeights(path, SHAPE)
+    copied = CopiedWeights(path, SHAPE)
     there = where(mapped.weights)
-    assert (there.memory, there.path, there.offset) == ("file", path, 0) and not there.writable
-    assert where(copied.weights).memory != "file" and copied.weights.flags.writeable
+    assert (there.memory, there.path, there.offset) == ("file", path, 0)
+    assert not there.writable
+    assert where(copied.weights).memory != "file"
+    assert copied.weights.flags.writeable
     assert len([region for region in maps.regions("self") if region.path == str(path)]) == 1
     del mapped
     assert not [region for region in maps.regions("self") if region.path == str(path)]

@@ -33,7 +33,9 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def all_of(one: Exercise) -> None:
     """Reads every file of an exercise."""
-    assert one.right is not None and one.wrong is not None and exercise_files.check(one.folder)
+    assert one.right is not None
+    assert one.wrong is not None
+    assert exercise_files.check(one.folder)
 
 
 def test_a_new_folder_is_a_new_exercise(root: Path):
@@ -149,7 +151,8 @@ def test_only_a_class_edition_may_lack_what_the_teacher_has(root: Path):
     (root / CLASS_EDITION.name).write_text('day = "2026-11-22"\ncommit = "1a2b3c4"\n')
     one = exercise("02.sample")
     all_of(one)
-    assert one.right == one.wrong == [] and one.solution_source is None
+    assert one.right == one.wrong == []
+    assert one.solution_source is None
 
 
 def test_a_check_that_was_edited_is_read_again(root: Path):
@@ -166,7 +169,7 @@ def test_a_check_that_was_edited_is_read_again(root: Path):
         replaced("    return right", "    right"),
         "its judge returned None; return right(…) or within(…)",
     ),
-    (replaced("attempt.run(run,", "attempt.run(runs,"), "(exercises/02/sample/check.py, line 13)"),
+    (replaced("attempt.run(run,", "attempt.run(runs,"), "(exercises/02/sample/check.py, line 14)"),
     (
         replaced("    function(source, target)", "    len(function(source, target))"),
         "(check.py, line 7)",
@@ -176,4 +179,5 @@ def test_a_fault_of_the_check_is_not_the_student_s(root: Path, damage: Callable,
     damage(root / "02/sample/check.py")
     one = exercise("02.sample")
     verdict = one.check(one.made(one.solution_source))
-    assert verdict.outcome == "not yet" and said in verdict.because
+    assert verdict.outcome == "not yet"
+    assert said in verdict.because

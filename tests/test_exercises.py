@@ -58,10 +58,11 @@ def answers(kind: str) -> pytest.MarkDecorator:
 
 @each
 def test_it_is_complete(one: Exercise):
-    assert len(one.right) >= 2 and len(one.wrong) >= 3 and one.solution_source
-    assert (
-        f'data-exercise="{one.key}"' in one._repr_html_() and str(one.minutes) in one._repr_html_()
-    )
+    assert len(one.right) >= 2
+    assert len(one.wrong) >= 3
+    assert one.solution_source
+    assert f'data-exercise="{one.key}"' in one._repr_html_()
+    assert str(one.minutes) in one._repr_html_()
     assert f"`{one.name}(" in one.prompt or f"`{one.name}`" in one.prompt
 
 
@@ -93,7 +94,8 @@ def test_starter_is_the_notebook_s_cell(one: Exercise):
         for cell in nbformat.read(lesson, 4).cells
         if f'exercise("{one.key}").check' in cell.source
     ]
-    assert len(cells) == 1 and "exercise" in cells[0].metadata.tags
+    assert len(cells) == 1
+    assert "exercise" in cells[0].metadata.tags
     assert cells[0].source == one.cell
 
 
@@ -145,9 +147,8 @@ def test_a_right_answer_is_right_however_short_its_call():
 @pytest.mark.slow
 @answers("wrong")
 def test_a_wrong_answer_meets_its_cause(one: Exercise, answer: Answer):
-    enough = (
-        3 * SMALL if answer.expect == "too-much-memory" else SMALL
-    )  # so that the peak lasts long enough to be seen
+    # so that the peak lasts long enough to be seen
+    enough = 3 * SMALL if answer.expect == "too-much-memory" else SMALL
     limit = SOON if answer.expect == "still-running" else LATE
     verdict = one.check(one.made(answer.source), size=min(one.size, enough), timeout=limit)
     found = verdict.outcome, verdict.cause, bool(verdict.half)

@@ -27,12 +27,10 @@ from helpers.measure.explorer import Explorer, Film
 from helpers.show import page_explorer, page_film
 
 PAGE = mmap.PAGESIZE
-ABSENT, FILE, ANONYMOUS, FORKED = (
-    PageState.ABSENT,
-    PageState.FILE,
-    PageState.ANONYMOUS,
-    PageState.FORKED,
-)
+ABSENT = PageState.ABSENT
+FILE = PageState.FILE
+ANONYMOUS = PageState.ANONYMOUS
+FORKED = PageState.FORKED
 MINE = (ANONYMOUS, FORKED, PageState.SWAPPED)  # what was copied for me, wherever it is now
 
 pytestmark = [
@@ -62,9 +60,11 @@ def test_a_touched_page_is_lent_and_a_written_one_is_mine(explorer: Explorer):
     explorer.advise("random")
     touched = explorer.touch(3)
     assert which(touched.mine, FILE) == [3]
-    assert touched.cache.cached.tolist() == [page == 3 for page in range(16)] and touched.value == 3
+    assert touched.cache.cached.tolist() == [page == 3 for page in range(16)]
+    assert touched.value == 3
     written = explorer.write([5, 9, 10])
-    assert which(written.mine, ANONYMOUS) == [5, 9, 10] and which(written.mine, FILE) == [3]
+    assert which(written.mine, ANONYMOUS) == [5, 9, 10]
+    assert which(written.mine, FILE) == [3]
     assert explorer.touch([3, 5, 9]).value == (3, 255, 255)
     assert explorer.path.read_bytes()[5 * PAGE] == 5, "a private mapping's edit reached the file"
     dropped = explorer.drop()
@@ -77,7 +77,8 @@ def test_what_an_action_costs(explorer: Explorer):
     if not cold.device_read_bytes:
         pytest.skip("this file system does not count what the device gives")
     explorer.drop()
-    warm, again = explorer.scan(), explorer.scan()
+    warm = explorer.scan()
+    again = explorer.scan()
     assert cold.device_read_bytes >= 0.9 * 16 * PAGE > 10 * warm.device_read_bytes
     assert cold.major >= 1 > warm.major, "the second scan waited for the device"
     assert warm.minor >= 1
@@ -94,7 +95,8 @@ def test_a_fork_shares_until_one_writes(explorer: Explorer):
         "the last one to map it owns it"
     )
     assert which(wrote.mine, FORKED) == which(wrote.child, FORKED) == [6]
-    assert explorer.child_touch([5, 6]).value == (77, 255) and explorer.touch([5, 6]).value == (
+    assert explorer.child_touch([5, 6]).value == (77, 255)
+    assert explorer.touch([5, 6]).value == (
         255,
         255,
     )
@@ -141,7 +143,8 @@ def test_a_killed_child_is_said_and_can_be_replaced(explorer: Explorer):
     for _ in range(2):
         with pytest.raises(RuntimeError, match="child has ended"):
             explorer.child_write(1)
-    assert explorer.now.child is None and gone(child.pid)
+    assert explorer.now.child is None
+    assert gone(child.pid)
     assert explorer.fork().child is not None
 
 
@@ -171,7 +174,8 @@ def test_a_remap_that_fails_leaves_what_there_was(explorer: Explorer):
     assert not explorer.shared
     assert explorer.touch(0).value == explorer.child_touch(0).value == 77
     os.truncate(explorer.path, 16 * PAGE)
-    assert explorer.remap(shared=True).mine.present == 0 and explorer.shared
+    assert explorer.remap(shared=True).mine.present == 0
+    assert explorer.shared
     with pytest.raises(RuntimeError, match=r"no forked child; fork\(\)"):
         explorer.child_write(1)
 
@@ -194,7 +198,8 @@ def test_wrong_orders_change_nothing(
 ):
     with pytest.raises(wrong, match=words):
         action(explorer)
-    assert len(explorer.film) == 1 and explorer.now.mine.present == 0
+    assert len(explorer.film) == 1
+    assert explorer.now.mine.present == 0
 
 
 # --- ends -----------------------------------------------------------------------------------------
@@ -206,7 +211,9 @@ def test_a_killed_process_is_said_and_closes(explorer: Explorer):
         with pytest.raises(RuntimeError, match=r"has ended \(SIGKILL\); make a new Explorer"):
             explorer.touch(1)
     explorer.close()
-    assert gone(explorer.pid) and gone(child.pid) and len(explorer.film) == 2
+    assert gone(explorer.pid)
+    assert gone(child.pid)
+    assert len(explorer.film) == 2
 
 
 def test_closing_ends_everything_and_keeps_the_film():
@@ -215,12 +222,10 @@ def test_closing_ends_everything_and_keeps_the_film():
     (child,) = psutil.Process(explorer.pid).children()
     explorer.close()
     explorer.close()
-    assert (
-        gone(explorer.pid)
-        and gone(child.pid)
-        and not explorer.path.exists()
-        and len(explorer.film) == 2
-    )
+    assert gone(explorer.pid)
+    assert gone(child.pid)
+    assert not explorer.path.exists()
+    assert len(explorer.film) == 2
     with pytest.raises(RuntimeError, match="closed"):
         explorer.touch(1)
 
@@ -243,7 +248,9 @@ def test_an_interrupted_remap_is_known_afterwards(explorer: Explorer):
             explorer.remap(shared=True)
     finally:
         os.kill(explorer.pid, signal.SIGCONT)
-    assert explorer.now.mine.present == 0 and explorer.shared and "shared" in repr(explorer)
+    assert explorer.now.mine.present == 0
+    assert explorer.shared
+    assert "shared" in repr(explorer)
 
 
 @pytest.mark.parametrize("how", ["killed", "ends"])
@@ -264,7 +271,8 @@ print(explorer.pid, psutil.Process(explorer.pid).children()[0].pid, flush=True)
         pids = [int(pid) for pid in program.stdout.readline().split()]
         if how == "killed":
             program.kill()
-        assert len(pids) == 2 and all(gone(pid) for pid in pids)
+        assert len(pids) == 2
+        assert all(gone(pid) for pid in pids)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -284,11 +292,9 @@ def test_a_film_names_its_actions_and_survives_json(explorer: Explorer):
     explorer.fork()
     film = explorer.film
     again = Film.from_json(film.to_json())
-    assert (
-        repr(again) == repr(film)
-        and again.machine == film.machine
-        and "<caption" in film._repr_html_()
-    )
+    assert repr(again) == repr(film)
+    assert again.machine == film.machine
+    assert "<caption" in film._repr_html_()
     assert [step.action for step in again] == [
         "map",
         "touch 1 and 2",
@@ -297,7 +303,8 @@ def test_a_film_names_its_actions_and_survives_json(explorer: Explorer):
         "fork",
     ]
     assert [step.value for step in again] == [None, (1, 2), None, None, None]
-    assert again[-1].child.states.tolist() == film[-1].child.states.tolist() and again.missing == ()
+    assert again[-1].child.states.tolist() == film[-1].child.states.tolist()
+    assert again.missing == ()
     with pytest.raises(ValueError, match="not a 'zero-copy film"):
         Film.from_json({"format": "something else"})
 
@@ -322,7 +329,8 @@ def test_where_pages_cannot_be_seen_nothing_is_started(monkeypatch: pytest.Monke
     assert all(
         step.mine.states is None and step.mine.why == "this is another system" for step in film
     )
-    assert film[-1].minor is None and film[-1].cache.cached is None
+    assert film[-1].minor is None
+    assert film[-1].cache.cached is None
     assert Film.from_json(film.to_json()).missing == film.missing
 
 
@@ -346,14 +354,16 @@ def test_the_panel_outlines_what_the_last_action_changed(explorer: Explorer):
 def test_the_panel_shows_the_advice_in_force(explorer: Explorer):
     explorer.advise("random")
     panel = page_explorer(explorer).widget
-    look_again, groups = panel.children[-1].children[0], panel.children[2].children
+    look_again = panel.children[-1].children[0]
+    groups = panel.children[2].children
     (advice,) = [
         each
         for group in groups
         for each in group.children[1].children
         if isinstance(each, Dropdown)
     ]
-    assert advice.value == "random" and 'data-counter="advice">random<' in panel.children[1].value
+    assert advice.value == "random"
+    assert 'data-counter="advice">random<' in panel.children[1].value
     explorer.advise("sequential")
     explorer.advise("willneed")
     look_again.click()

@@ -19,7 +19,8 @@ def test_a_view_is_one_export_and_its_slices_are_no_more(kind):
     owner = COUNTING[kind]()
     assert exports(owner) == 0
     view = memoryview(owner)
-    part, again = view[2:], memoryview(view)
+    part = view[2:]
+    again = memoryview(view)
     assert exports(owner) == 1
     other = np.frombuffer(owner, np.uint8)
     assert exports(owner) == 2
@@ -35,9 +36,11 @@ def test_a_view_is_one_export_and_its_slices_are_no_more(kind):
 def test_an_array_made_around_the_count(kind):
     owner = COUNTING[kind]()
     hidden = np.ndarray(8, np.uint8, buffer=owner)
-    assert hidden.base is owner and exports(owner) == 0
+    assert hidden.base is owner
+    assert exports(owner) == 0
     around = np.ndarray(8, np.uint8, buffer=memoryview(owner))
-    assert exports(owner) == 0 and around.base is owner
+    assert exports(owner) == 0
+    assert around.base is owner
 
 
 def test_the_count_is_what_refuses():

@@ -22,9 +22,8 @@ def blocks(disk: Path) -> Path:
 def test_a_file_that_stays_warm_is_read_from_memory(blocks: Path):
     if drop_from_cache(blocks).share:
         pytest.skip("on this file system, no file gets cold")
-    jobs = fio(
-        {"warm": "--invalidate=0", "default": ""}, blocks
-    )  # warm first: what `default` reads becomes warm
+    # warm first: what `default` reads becomes warm
+    jobs = fio({"warm": "--invalidate=0", "default": ""}, blocks)
     from_device = {
         name: run.io.device_read_bytes / run.value["bytes"] for name, run in jobs.items()
     }

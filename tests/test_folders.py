@@ -22,8 +22,10 @@ from helpers.publish.tidy import tidy
 def test_folders_follow_the_environment_and_are_made(tmp_path, monkeypatch):
     monkeypatch.setenv("ZERO_COPY_DATA", str(tmp_path / "class" / "data"))
     monkeypatch.setenv("ZERO_COPY_STATE", str(tmp_path / "mine"))
-    assert folders.generated() == tmp_path / "class" / "data" and folders.generated().is_dir()
-    assert folders.state() == tmp_path / "mine" and folders.state().is_dir()
+    assert folders.generated() == tmp_path / "class" / "data"
+    assert folders.generated().is_dir()
+    assert folders.state() == tmp_path / "mine"
+    assert folders.state().is_dir()
     monkeypatch.delenv("ZERO_COPY_DATA")
     monkeypatch.setattr(folders, "in_memory", lambda system: False)
     monkeypatch.setattr(folders, "DATA", tmp_path)
@@ -55,17 +57,20 @@ def test_a_file_system_is_named_with_the_one_below(tmp_path, mount):
     }
     assert names == {".": "tmpfs", "seen": "overlay on tmpfs", "hidden": "overlay", "..": "ext4"}
     assert [folders.in_memory(name) for name in names.values()] == [True, True, False, False]
-    assert not folders.in_memory(None) and not folders.in_memory("tmpfs of 1 MiB")
+    assert not folders.in_memory(None)
+    assert not folders.in_memory("tmpfs of 1 MiB")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="mount tables")
 def test_instead_of_memory_a_disk_is_taken_if_there_is_one(tmp_path, mount, monkeypatch, capsys):
-    lessons, caches = tmp_path / "lessons", tmp_path / "caches"
+    lessons = tmp_path / "lessons"
+    caches = tmp_path / "caches"
     mount(lessons, "tmpfs")
     monkeypatch.setattr(folders, "DATA", lessons / "data")
     monkeypatch.setenv("XDG_CACHE_HOME", str(caches))
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert tmp_path in folders.generated().parents and lessons not in folders.generated().parents
+    assert tmp_path in folders.generated().parents
+    assert lessons not in folders.generated().parents
     said = capsys.readouterr().out
     assert said.count("is in memory, where there's no disk to measure. Generated files go to") == 1
     assert str(tmp_path) not in said, "a handout would name the machine's folders"
@@ -80,18 +85,21 @@ def test_instead_of_memory_a_disk_is_taken_if_there_is_one(tmp_path, mount, monk
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
 def test_in_a_course_that_many_share_files_go_to_ones_home(tmp_path, mount, monkeypatch, capsys):
-    course, home = tmp_path / "course", tmp_path / "home"
+    course = tmp_path / "course"
+    home = tmp_path / "home"
     course.mkdir(mode=0o555)
     for name, value in {"ROOT": course, "DATA": course / "data", "NOTEBOOKS": tmp_path}.items():
         monkeypatch.setattr(folders, name, value)
     for name, value in {"HOME": home, "XDG_CACHE_HOME": home / "caches"}.items():
         monkeypatch.setenv(name, str(value))
     monkeypatch.delenv("ZERO_COPY_WORK", raising=False)
-    assert folders.generated().parent == home / "caches" and folders.work() == home / "my_lessons"
+    assert folders.generated().parent == home / "caches"
+    assert folders.work() == home / "my_lessons"
     assert folders.typed("fresh LESSON=02") == f"make -C {course} fresh LESSON=02"
     assert capsys.readouterr().out == "", "each student would read it in each lesson"
     course.chmod(0o755)
-    assert folders.work() == course / "my_lessons" and folders.typed("lab") == "make lab"
+    assert folders.work() == course / "my_lessons"
+    assert folders.typed("lab") == "make lab"
 
 
 READERS = {
@@ -108,7 +116,8 @@ READERS = {
 @pytest.mark.skipif(os.name != "posix", reason="pipes and links")
 @pytest.mark.parametrize("reader", READERS)
 def test_what_reads_files_neither_waits_for_a_pipe_nor_reads_a_device(tmp_path: Path, reader: str):
-    pipe, device = tmp_path / "pipe", tmp_path / "device"
+    pipe = tmp_path / "pipe"
+    device = tmp_path / "device"
     os.mkfifo(pipe)
     device.symlink_to("/dev/null")
     with ThreadPoolExecutor() as pool:
@@ -117,7 +126,6 @@ def test_what_reads_files_neither_waits_for_a_pipe_nor_reads_a_device(tmp_path: 
                 error = pool.submit(READERS[reader], path).exception(timeout=10)
             finally:
                 os.close(os.open(pipe, os.O_RDWR))  # releases a reader that waits for a writer
-            assert isinstance(error, OSError) and "a device or a pipe, not a regular file" in str(
-                error
-            )
+            assert isinstance(error, OSError)
+            assert "a device or a pipe, not a regular file" in str(error)
             assert error.filename == str(path)

@@ -24,7 +24,8 @@ from helpers.teach import exercise
 pytestmark = pytest.mark.slow
 
 REPORT = exercise("02.report")
-RIGHT, WRONG = REPORT.solution_source, REPORT.wrong[0]
+RIGHT = REPORT.solution_source
+WRONG = REPORT.wrong[0]
 
 
 @pytest.fixture
@@ -49,7 +50,8 @@ def rows(folder: Path) -> dict[tuple[str, str], Row]:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every exercise that a judge was asked about."""
-    real, seen = grading._Judges._ask, []
+    real = grading._Judges._ask
+    seen = []
 
     def ask(judges, notebook, commit, exercises, put):
         seen.extend(exercises)
@@ -85,25 +87,21 @@ def test_each_answer_is_judged_once(
     first = rows(out)
     outcomes = {name: first[name, "02.report"].outcome for name in ("ada", "bob", "eve")}
     assert outcomes == {"ada": "right", "bob": "not yet", "eve": "not graded"}
-    assert (
-        first["bob", "02.report"].cause == WRONG.expect
-        and first["ada", "02.chunks"].outcome == "not attempted"
-    )
-    assert len(first) == 9 and said.startswith(
-        "3 students, 9 answers: 1 right, 1 not yet, 4 not attempted, 3 not"
-    )
+    assert first["bob", "02.report"].cause == WRONG.expect
+    assert first["ada", "02.chunks"].outcome == "not attempted"
+    assert len(first) == 9
+    assert said.startswith("3 students, 9 answers: 1 right, 1 not yet, 4 not attempted, 3 not")
     assert said.endswith(
         f"The results are in {out}: gradebook.csv, totals.csv, feedback, report.html.\n"
     )
     far = [line for line in progress.splitlines() if line.strip()]  # where no bar can be drawn
-    assert (
-        far[0] == "notebooks read: 0"
-        and "notebooks read: 3" in far
-        and far[-1].startswith("judged 9 of 9 answers")
-    )
+    assert far[0] == "notebooks read: 0"
+    assert "notebooks read: 3" in far
+    assert far[-1].startswith("judged 9 of 9 answers")
     asked.clear()
     grade(collected(), out, trusted=True)
-    assert not asked and rows(out) == first
+    assert not asked
+    assert rows(out) == first
 
 
 def test_what_has_changed_is_judged_again_and_nothing_else(
@@ -113,10 +111,8 @@ def test_what_has_changed_is_judged_again_and_nothing_else(
     grade(collected(ada=WRONG.body, bob=RIGHT), out, trusted=True)
     asked.clear()
     grade(collected(ada=RIGHT), out, trusted=True)
-    assert (
-        sorted(asked) == ["02.chunks", "02.hidden", "02.report"]
-        and rows(out)["ada", "02.report"].outcome == "right"
-    )
+    assert sorted(asked) == ["02.chunks", "02.hidden", "02.report"]
+    assert rows(out)["ada", "02.report"].outcome == "right"
     asked.clear()
     real = grading.check
     monkeypatch.setattr(
@@ -128,17 +124,17 @@ def test_what_has_changed_is_judged_again_and_nothing_else(
         known.keep(Row("ada", "02.report", "not graded", cause=judge.NOT_CHECKED, trusted=True))
     asked.clear()
     grade(collected(), out, trusted=True)
-    assert asked == ["02.report"] and rows(out)["ada", "02.report"].outcome == "right"
+    assert asked == ["02.report"]
+    assert rows(out)["ada", "02.report"].outcome == "right"
 
 
 def test_a_zip_without_those_who_were_graded_changes_nothing(collected, tmp_path: Path):
     """It may be one student's, with others' names in it."""
-    out, packed = tmp_path / "out", tmp_path / "mal.zip"
+    out = tmp_path / "out"
+    packed = tmp_path / "mal.zip"
     grade(collected(ada=RIGHT, bob=RIGHT), out, trusted=True)
-    first, wrong = (
-        rows(out),
-        {f"{name}/02_x.ipynb": notebook(WRONG.body) for name in ("ada", "bob")},
-    )
+    first = rows(out)
+    wrong = {f"{name}/02_x.ipynb": notebook(WRONG.body) for name in ("ada", "bob")}
     packed.write_bytes(
         zipped({"ada/02_x.ipynb": notebook(WRONG.body), "carl/02_x.ipynb": notebook(RIGHT)})
     )
@@ -159,16 +155,16 @@ def test_a_judge_that_ends_takes_nobody_with_it(collected, tmp_path: Path, inste
     for name in ("ada", "bob"):
         ended = found[name, "02.chunks"]
         assert (ended.outcome, found[name, "02.report"].outcome) == ("not graded", "right")
-        assert "SIGSEGV" in ended.because and "no such luck" in ended.because
+        assert "SIGSEGV" in ended.because
+        assert "no such luck" in ended.because
 
 
 def test_what_takes_too_long_to_read_is_asked_once(collected, tmp_path: Path, instead):
     instead(f"echo asked >>{tmp_path}/times\nkill -PROF $$")
     grade(collected(ada=RIGHT), tmp_path / "out", trusted=True)
     found = rows(tmp_path / "out").values()
-    assert {(row.outcome, row.because) for row in found} == {
-        ("not graded", grading.TOO_LONG)
-    } and len(found) == 3
+    assert {(row.outcome, row.because) for row in found} == {("not graded", grading.TOO_LONG)}
+    assert len(found) == 3
     assert (tmp_path / "times").read_text().split() == ["asked"]
 
 
@@ -193,7 +189,8 @@ def test_what_was_slow_beside_others_is_asked_again_alone(
 
     monkeypatch.setattr(grading._Judges, "_ask", ask)
     grade(collected(ada=RIGHT), tmp_path / "out", trusted=True)
-    assert asked[-1] == ("02.hidden", True) and len(asked) == 4
+    assert asked[-1] == ("02.hidden", True)
+    assert len(asked) == 4
     assert {row.outcome for row in rows(tmp_path / "out").values()} == {"right"}
     grade(collected(), tmp_path / "out", trusted=True)
     assert len(asked) == 4
@@ -212,7 +209,9 @@ def test_a_judge_without_an_end_is_ended(
 def test_checks_that_measure_time_run_alone_and_last(
     collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    running, most, order = set(), {}, []
+    running = set()
+    most = {}
+    order = []
 
     def ask(judges, notebook, commit, exercises, put):
         running.add(id(exercises))
@@ -227,7 +226,8 @@ def test_checks_that_measure_time_run_alone_and_last(
     monkeypatch.setattr(grading._Judges, "_ask", ask)
     monkeypatch.setattr(grading, "runs_alone", lambda key: key == "02.hidden")
     grade(collected(ada=RIGHT, bob=RIGHT, eve=RIGHT), tmp_path / "out", trusted=True)
-    assert (most["02.chunks"], most["02.hidden"]) == (2, 1) and order[-3:] == ["02.hidden"] * 3
+    assert (most["02.chunks"], most["02.hidden"]) == (2, 1)
+    assert order[-3:] == ["02.hidden"] * 3
 
 
 def test_what_cannot_be_graded_is_refused(
@@ -247,7 +247,8 @@ def test_what_cannot_be_graded_is_refused(
 @needed
 def test_a_grader_that_is_killed_leaves_no_process_and_goes_on(collected, tmp_path: Path):
     asleep = f"import time\ndef {REPORT.name}(report):\n    time.sleep(3)"
-    folder, out = collected(ada=RIGHT, bob=asleep), tmp_path / "out"
+    folder = collected(ada=RIGHT, bob=asleep)
+    out = tmp_path / "out"
     command = [
         sys.executable,
         "-m",

@@ -25,7 +25,8 @@ STUDENTS = [
     f"{name}_{number}_assignsubmission_file_"
     for number, name in enumerate(("ada", "bob", "cy", "di", "ed", "eve"), 1)
 ]
-VICTIM, OTHERS = "6", {"1", "2", "3", "4", "5"}  # by Moodle's numbers: eve, and the rest
+VICTIM = "6"
+OTHERS = {"1", "2", "3", "4", "5"}  # by Moodle's numbers: eve, and the rest
 MARK = 13.0  # eve's prediction
 
 
@@ -127,9 +128,8 @@ def test_what_fails_for_one_student_is_that_students_line(
         assert len(archive.namelist()) >= len(OTHERS)
     assert len([*(out / "feedback").iterdir()]) >= len(OTHERS)
     grade.grade(collected, out, trusted=True)
-    assert {row["outcome"] for row in lines(out).values() if row["exercise"]} == {
-        "right"
-    }  # nothing of that stays
+    # nothing of that stays
+    assert {row["outcome"] for row in lines(out).values() if row["exercise"]} == {"right"}
 
 
 @pytest.mark.parametrize(

@@ -46,18 +46,14 @@ def test_one_file_holds_the_notebook_and_this_lesson_s_predictions(own: Path):
     said = hand_in("02", "Ada Lovelace")
     made = own / "hand-in" / "02_Ada-Lovelace.zip"
     found = held(made)
-    assert (
-        set(found) == {LESSON, "predictions.json"} and found[LESSON] == (own / LESSON).read_bytes()
-    )
+    assert set(found) == {LESSON, "predictions.json"}
+    assert found[LESSON] == (own / LESSON).read_bytes()
     assert json.loads(found["predictions.json"]) == {"02.chunk": 256.0, "02.way": ["mmap", "read"]}
     assert said.text.startswith(f"{made} is ready: your notebook {LESSON} as you saved it at ")
-    assert (
-        "2 predictions" in said.text
-        and "02.chunks: starter, 02.hidden: starter, 02.report: starter." in said.text
-    )
-    assert (
-        '<a href="hand-in/02_Ada-Lovelace.zip" download>' in said.html and "quiz" not in said.text
-    )
+    assert "2 predictions" in said.text
+    assert "02.chunks: starter, 02.hidden: starter, 02.report: starter." in said.text
+    assert '<a href="hand-in/02_Ada-Lovelace.zip" download>' in said.html
+    assert "quiz" not in said.text
     state.keep("quizzes", "02.counter", "cb")
     state.keep("late", "02.half", [7.0])  # a prediction that was made after its measurement
     assert "2 predictions and answers to 1 quiz." in hand_in("02", "Ada Lovelace").text
@@ -77,6 +73,11 @@ def test_any_name_is_a_file_name(own: Path, name: str, file: str):
     assert os.listdir(own / "hand-in") == [f"02_{file}.zip"]
 
 
+def test_a_number_names_its_lesson_and_0_is_the_first(own: Path):
+    hand_in(0, "ada")
+    assert os.listdir(own / "hand-in") == ["00_ada.zip"]
+
+
 def test_what_cannot_be_handed_in_is_refused(own: Path):
     with pytest.raises(ValueError, match=r"no lesson '22'; there are: 00, 01"):
         hand_in("22")
@@ -91,7 +92,8 @@ def test_what_cannot_be_handed_in_is_refused(own: Path):
 
 @pytest.mark.skipif(os.name != "posix", reason="modes")
 def test_what_is_in_the_way_of_the_zip_is_named(own: Path):
-    folder, file = own / "hand-in", own / "hand-in" / "02_ada.zip"
+    folder = own / "hand-in"
+    file = own / "hand-in" / "02_ada.zip"
     for path, make, away in (
         (folder, folder.touch, folder.unlink),
         (file, lambda: file.mkdir(parents=True), file.rmdir),
@@ -178,7 +180,8 @@ def test_it_names_what_the_file_does_not_define(
     shell.run_cell("MINE = 2**20", store_history=True)
     monkeypatch.setenv("JPY_SESSION_NAME", str(saved(own, "", ANSWER.replace("2**20", "MINE"))))
     said = hand_in("02").text
-    assert "02.chunks: can't be graded" in said and "MINE isn't there: no cell shows" in said
+    assert "02.chunks: can't be graded" in said
+    assert "MINE isn't there: no cell shows" in said
 
 
 def test_in_a_lesson_it_needs_no_argument_and_elsewhere_it_takes_the_copy_with_answers(
@@ -218,9 +221,11 @@ def test_the_work_in_a_copy_can_be_handed_in(
 ):
     """Of copies with an answer the last; in a kernel, the notebook that calls it."""
     copy = saved(own, suffix, ANSWER)
-    assert packed(own) == copy.read_bytes() and "isn't in it" not in hand_in("02").text
+    assert packed(own) == copy.read_bytes()
+    assert "isn't in it" not in hand_in("02").text
     first = saved(own, "", ANSWER)
-    assert packed(own) == first.read_bytes() and packed(own, file=str(copy)) == copy.read_bytes()
+    assert packed(own) == first.read_bytes()
+    assert packed(own, file=str(copy)) == copy.read_bytes()
     saved(own, f"{suffix}-2", CHUNKS.cell)
     assert packed(own) == first.read_bytes(), "not the untouched one"
     for told in ({"JPY_SESSION_NAME": str(copy)}, {"__vsc_ipynb_file__": str(copy)}):
@@ -242,5 +247,6 @@ def test_the_command_needs_no_kernel(own: Path, capsys: pytest.CaptureFixture):
     command = [sys.executable, "-m", "helpers.teach.handing_in", "02", "--name", "Zoë"]
     ascii_only = os.environ | {"PYTHONIOENCODING": "ascii"}  # a terminal that can't show the name
     done = subprocess.run(command, env=ascii_only, cwd=folders.ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "") and "02_Zo?.zip is ready" in done.stdout
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "02_Zo?.zip is ready" in done.stdout
     assert len(os.listdir(own / "hand-in")) == 2

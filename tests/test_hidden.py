@@ -25,7 +25,8 @@ ENOUGH = 96 * MiB  # three times the budget of 02.chunks
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_what_is_not_seen_is_not_right(path: Path):
-    one, text = exercise(path.parent.name), path.read_text(encoding="utf-8")
+    one = exercise(path.parent.name)
+    text = path.read_text(encoding="utf-8")
     expected = text.splitlines()[1].removeprefix("# expect: ").split(" or ")
     verdict = one.verdict(
         source_named([("<cell 1>", text)], one.name),

@@ -85,13 +85,14 @@ def test_each_kind_of_holder_is_named_and_nobody_once_it_is_let_go(
 ) -> None:
     case = CASES["mapped"][kind]
     exec(case["hold"], lesson)
-    first, again = who_holds(path), who_holds(path)
-    assert named(first) == named(again) == [(case["name"], case["where"])] and first.mapped >= 2**16
+    first = who_holds(path)
+    again = who_holds(path)
+    assert named(first) == named(again) == [(case["name"], case["where"])]
+    assert first.mapped >= 2**16
     exec(case["let_go"], lesson)
     after = who_holds(path)
-    assert (after.chains, after.mapped) == ((), 0) and not any(
-        region.path == str(path) for region in regions()
-    )
+    assert (after.chains, after.mapped) == ((), 0)
+    assert not any(region.path == str(path) for region in regions())
 
 
 def test_the_locals_of_a_function_under_a_debugger_stay(quick: None, path: Path) -> None:
@@ -116,11 +117,13 @@ def test_the_locals_of_a_function_under_a_debugger_stay(quick: None, path: Path)
         held = debugged()
     finally:
         sys.settrace(before)
-    assert held.size == 2**16 and named(found[1])[0][0] == "held"
+    assert held.size == 2**16
+    assert named(found[1])[0][0] == "held"
 
 
 def test_a_local_in_another_thread(quick: None, path: Path) -> None:
-    there, enough = threading.Event(), threading.Event()
+    there = threading.Event()
+    enough = threading.Event()
 
     def work() -> None:
         block = np.memmap(path, mode="r")
@@ -134,7 +137,8 @@ def test_a_local_in_another_thread(quick: None, path: Path) -> None:
     (chain,) = who_holds(path).chains
     enough.set()
     thread.join()
-    assert chain.name == "block" and chain.where.endswith("work(), in the thread loader")
+    assert chain.name == "block"
+    assert chain.where.endswith("work(), in the thread loader")
     assert who_holds(path).mapped == 0
 
 
@@ -166,7 +170,8 @@ def test_carts_and_yokes_are_told_by_name_and_what_escaped_apart(lesson: dict, p
 def test_many_in_one_container_are_one_line(lesson: dict, path: Path) -> None:
     exec("tensors = {str(i): load()[i:] for i in range(50)}", lesson)
     (chain,) = who_holds(path).chains
-    assert chain.name == "lesson.tensors['0']" and chain.what.endswith(", and 49 more there")
+    assert chain.name == "lesson.tensors['0']"
+    assert chain.what.endswith(", and 49 more there")
 
 
 def test_no_module_is_loaded_by_the_search(
@@ -182,7 +187,8 @@ def test_no_module_is_loaded_by_the_search(
     monkeypatch.setitem(sys.modules, "lazy", Lazy("lazy"))
     exec("row = load()", lesson)
     asked.clear()
-    assert named(who_holds(path)) == [("lesson.row", "global")] and asked == []
+    assert named(who_holds(path)) == [("lesson.row", "global")]
+    assert asked == []
 
 
 def test_a_file_under_another_name_and_one_that_was_replaced_are_found(
@@ -210,9 +216,8 @@ def test_what_it_cannot_see_it_says(lesson: dict, path: Path) -> None:
         address = map_pages(2**16, mmap.PROT_READ, mmap.MAP_SHARED, file.fileno())
     by_hand = who_holds(path)
     unmap_pages(address, 2**16)
-    assert (by_hand.mapped, by_hand.chains) == (2**16, ()) and "no Python object" in by_hand.notes[
-        0
-    ]
+    assert (by_hand.mapped, by_hand.chains) == (2**16, ())
+    assert "no Python object" in by_hand.notes[0]
 
 
 def test_other_processes(path: Path) -> None:
@@ -240,7 +245,8 @@ def test_without_proc_it_knows_who_keeps_the_name(
         ("MappedFile", "lesson.file"),
         ("memmap of 64 KiB", "lesson.plain"),
     ]
-    assert found.mapped is None and f"Not seen: {holders.NO_MAPS}" in found.notes
+    assert found.mapped is None
+    assert f"Not seen: {holders.NO_MAPS}" in found.notes
     assert who_holds(__file__).chains == ()
 
 
@@ -255,9 +261,8 @@ def test_a_file_that_is_open_and_not_mapped(kind: str, lesson: dict, path: Path)
     held = who_holds(path)
     (number,) = maps.descriptors_of(path)
     assert held.chains == ((case["what"].format(number), case["name"], "global"),)
-    assert (
-        "is open in this process, and not mapped" in held.summary and held.notes[0] == holders.STAYS
-    )
+    assert "is open in this process, and not mapped" in held.summary
+    assert held.notes[0] == holders.STAYS
     path.unlink()
     assert "deleted" in who_holds(path).summary
     del lesson["f"]
@@ -271,11 +276,9 @@ def test_a_descriptor_that_no_object_has(quick: None, path: Path) -> None:
     beside = who_holds(path)
     os.close(number)
     array, descriptor = (chain.what for chain in beside.chains)
-    assert (
-        array == "memmap of 64 KiB"
-        and descriptor.startswith("1 of the descriptors ")
-        and mapped.size
-    )
+    assert array == "memmap of 64 KiB"
+    assert descriptor.startswith("1 of the descriptors ")
+    assert mapped.size
     assert len(who_holds(path).chains) == 1
 
 
@@ -301,13 +304,15 @@ def test_a_connection_of_another_thread_does_not_tell(lesson: dict, path: Path) 
     thread.start()
     assert lesson["there"].wait(30)
     lesson["file"] = path.with_name("other").open("w")
-    held, other = who_holds(path), who_holds(lesson["file"].name)
+    held = who_holds(path)
+    other = who_holds(lesson["file"].name)
     lesson["enough"].set()
     thread.join()
     lesson["file"].close()
     perhaps, descriptor = held.chains
     assert (perhaps.what, perhaps.name) == (f"Connection, {holders.PERHAPS}", "lesson.db")
-    assert descriptor.where == holders.NO_OBJECT and named(other) == [("lesson.file", "global")]
+    assert descriptor.where == holders.NO_OBJECT
+    assert named(other) == [("lesson.file", "global")]
 
 
 def test_an_open_file_without_proc(
@@ -319,7 +324,8 @@ def test_an_open_file_without_proc(
         without.setattr(os.path, "isdir", lambda _: False)  # as on Windows
         found = who_holds(path)
     lesson["file"].close()
-    assert named(found) == [("lesson.file", "global")] and found.summary.endswith("It's open")
+    assert named(found) == [("lesson.file", "global")]
+    assert found.summary.endswith("It's open")
 
 
 def test_shared_memory(lesson: dict) -> None:
@@ -356,10 +362,8 @@ def test_an_object_and_whatever_shows_its_bytes(kind: str, lesson: dict) -> None
             chain.name: chain.what.rpartition(", ")[2] for chain in who_holds(lesson[asked]).chains
         }
         assert found.keys() == {"lesson.whole", "lesson.row", "lesson.kept[0]"}
-        assert (
-            found[f"lesson.{asked}"] == "itself"
-            and found["lesson.kept[0]"] == "which shows its bytes"
-        )
+        assert found[f"lesson.{asked}"] == "itself"
+        assert found["lesson.kept[0]"] == "which shows its bytes"
 
 
 def test_a_method_that_only_c_code_keeps_is_named(lesson: dict) -> None:
@@ -368,7 +372,8 @@ def test_a_method_that_only_c_code_keeps_is_named(lesson: dict) -> None:
     atexit.register(export.close)
     chain = next(chain for chain in who_holds(export).chains if not chain.name)
     atexit.unregister(export.close)
-    assert chain.where.startswith("in the method Export.close; ") and "atexit" in chain.where
+    assert chain.where.startswith("in the method Export.close; ")
+    assert "atexit" in chain.where
 
 
 def test_a_cycle_that_only_the_collector_frees_and_one_within_an_object(lesson: dict) -> None:
@@ -388,7 +393,8 @@ def test_the_search_collects_no_garbage(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(
         holders, "_of_object", lambda _: (f"collects: {gc.isenabled()}", None, [], [])
     )
-    assert who_holds([]).summary == "collects: False" and gc.isenabled()
+    assert who_holds([]).summary == "collects: False"
+    assert gc.isenabled()
 
 
 def test_any_object_and_nothing_keeps_it(lesson: dict) -> None:
@@ -450,5 +456,6 @@ def test_what_ipython_keeps(path: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert set(run.value["names2"]) == {("Out[2]", shown), ("__", shown), ("_2", shown)}
     assert not [name for name, _ in run.value["names3"] if name.startswith(("Out", "_"))]
     heads = [(name, where) for name, where in run.value["names4"] if "head" in name]
-    assert len(heads) == 1 and heads[0][0] == "head"
+    assert len(heads) == 1
+    assert heads[0][0] == "head"
     assert heads[0][1].startswith("local of load(), in the traceback of `sys.last_")

@@ -42,7 +42,8 @@ def test_a_dataset_keeps_its_file_open(measured: Path) -> None:
     file = h5py.File(measured)
     kept = SimpleNamespace(x=file["group/x"], shape=file["group/x"].shape)
     held = who_holds(measured)
-    assert {chain.name for chain in held.chains} == {"file", "kept.x"} and kept.shape
+    assert {chain.name for chain in held.chains} == {"file", "kept.x"}
+    assert kept.shape
     assert all("descriptor" in chain.what for chain in held.chains)
     file.close()
     assert not names(measured)
@@ -52,7 +53,8 @@ def test_h5pys_own_object_is_found_too(measured: Path) -> None:
     import h5py
 
     low = h5py.File(measured)["group/x"].id
-    assert names(measured) == {"low"} and low.valid
+    assert names(measured) == {"low"}
+    assert low.valid
 
 
 # --- pyarrow --------------------------------------------------------------------------------------
@@ -80,7 +82,8 @@ def test_what_is_made_of_a_mapped_table(pa: Any, written: Path) -> None:
     kept = SimpleNamespace(
         column=table["n"], one=[table["list"][5]], buffer=table["n"].chunk(0).buffers()[1]
     )
-    array, view = [table["n"].chunk(0)], table["n"].chunk(0).to_numpy()
+    array = [table["n"].chunk(0)]
+    view = table["n"].chunk(0).to_numpy()
     assert names(written) == {
         "table",
         "kept.column",
@@ -89,7 +92,9 @@ def test_what_is_made_of_a_mapped_table(pa: Any, written: Path) -> None:
         "array[0]",
         "view",
     }
-    assert kept and array and view.size
+    assert kept
+    assert array
+    assert view.size
     assert names(table) >= {
         "table",
         "kept.column",
@@ -112,11 +117,9 @@ def test_pandas_may_keep_a_mapped_column(pa: Any, written: Path) -> None:
             .to_pandas(types_mapper=pd.ArrowDtype)
         )
     (chain,) = who_holds(written).chains
-    assert (
-        chain.name.startswith("frame._mgr…")
-        and "inside this BlockManager" in chain.where
-        and len(frame)
-    )
+    assert chain.name.startswith("frame._mgr…")
+    assert "inside this BlockManager" in chain.where
+    assert len(frame)
 
 
 def test_a_parquet_file_that_does_not_tell(pa: Any, tmp_path: Path) -> None:
@@ -127,18 +130,20 @@ def test_a_parquet_file_that_does_not_tell(pa: Any, tmp_path: Path) -> None:
     assert [chain.name for chain in held.chains] == [
         "file.reader…",
         "",
-    ] and "perhaps" in held.chains[0].what
+    ]
+    assert "perhaps" in held.chains[0].what
     file.close()
     assert not names(tmp_path / "t.parquet")
 
 
 def test_an_open_file_of_arrow(pa: Any, written: Path) -> None:
     source = pa.OSFile(str(written))
-    assert (
-        names(written) - {""} == {"source"} and source.size()
-    )  # pyarrow 22 doesn't tell the descriptor
+    # pyarrow 22 doesn't tell the descriptor
+    assert names(written) - {""} == {"source"}
+    assert source.size()
     source.close()
     mapped = pa.memory_map(str(written))
-    assert names(written) == {"mapped"} and mapped.size()
+    assert names(written) == {"mapped"}
+    assert mapped.size()
     mapped.close()
     assert not names(written)

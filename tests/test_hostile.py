@@ -25,9 +25,8 @@ pytestmark = [
 FOLDER = Path(__file__).with_name("hostile")
 FILES = sorted(FOLDER.glob("*/*.py"))
 SMALL, SOON = 32 * MiB, 4  # bytes and seconds
-HALF = {
-    "files_swapped": "damaged files are refused"
-}  # of two things asked for, the one that it does plays no trick
+# of two things asked for, the one that it does plays no trick
+HALF = {"files_swapped": "damaged files are refused"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -66,9 +65,8 @@ def started_under(token: str) -> list[str]:
 
 
 def checked(one: Exercise, text: str, file: str) -> Verdict:
-    enough = (
-        3 * SMALL if one.key.startswith("02.") else SMALL
-    )  # so that what is held lasts long enough to be seen
+    # so that what is held lasts long enough to be seen
+    enough = 3 * SMALL if one.key.startswith("02.") else SMALL
     return one.check(
         source_named([(file, text)], one.name), size=min(one.size, enough), timeout=SOON
     )

@@ -69,9 +69,8 @@ def test_the_image_has_what_the_values_ask_for():
     assert f"JupyterHub is {version.rpartition('.')[0]}." in TEXT
     assert all((IMAGE / path).exists() for path in re.findall(r"[\w./]+\.(?:md|py)\b", TEXT))
     recipe = (IMAGE / "Containerfile").read_text(encoding="utf-8")
-    assert (
-        f'CMD ["{VALUES["singleuser"]["cmd"][0]}"]' in recipe and "--create-home jovyan" in recipe
-    )
+    assert f'CMD ["{VALUES["singleuser"]["cmd"][0]}"]' in recipe
+    assert "--create-home jovyan" in recipe
 
 
 def test_dev_container_fits_its_schema():
@@ -83,14 +82,15 @@ def test_dev_container_fits_its_schema():
 
 @unix
 def test_binder_starts_with_copies_of_the_lessons(tmp_path: Path):
-    assert all(os.access(ROOT / name, os.X_OK) for name in ("postBuild", "start"))
+    assert all(os.access(ROOT / ".binder" / name, os.X_OK) for name in ("postBuild", "start"))
     own = {
         "ZERO_COPY_WORK": str(tmp_path),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
-    command = [ROOT / "start", "sh", "-c", 'ls "$ZERO_COPY_WORK"; echo $ZERO_COPY_SIZE']
+    command = [ROOT / ".binder/start", "sh", "-c", 'ls "$ZERO_COPY_WORK"; echo $ZERO_COPY_SIZE']
     said = subprocess.check_output(command, cwd=ROOT, env=os.environ | own, text=True)
-    assert "00_start_here.ipynb" in said and said.endswith("64MiB\n")
+    assert "00_start_here.ipynb" in said
+    assert said.endswith("64MiB\n")
 
 
 @pytest.mark.slow
@@ -102,28 +102,27 @@ def test_without_a_hub_a_student_s_server_is_a_jupyterlab(tmp_path: Path):
     script = shutil.copy(ROOT / "classroom/hub/start-student", tmp_path)
     own = os.environ | {"HOME": str(tmp_path), "ZERO_COPY_WORK": str(tmp_path / "my_lessons")}
     alone = subprocess.run([script, "--version"], env=own, text=True, capture_output=True)
-    assert (
-        re.search(r"^4\.\d+\.\d+$", alone.stdout, re.MULTILINE)
-        and (tmp_path / "my_lessons").is_dir()
-    )
+    assert re.search(r"^4\.\d+\.\d+$", alone.stdout, re.MULTILINE)
+    assert (tmp_path / "my_lessons").is_dir()
     on_a_hub = subprocess.run(
         [script, "--version"], env=own | {"JUPYTERHUB_API_TOKEN": "x"}, capture_output=True
     )
-    assert on_a_hub.returncode and b"jupyterhub-singleuser" in on_a_hub.stderr
+    assert on_a_hub.returncode
+    assert b"jupyterhub-singleuser" in on_a_hub.stderr
 
 
 def test_binder_s_own_builder_takes_our_python_and_files(tmp_path: Path):
     """Without conda and Docker, what it would build is all that there is to see."""
     pytest.importorskip("repo2docker", reason="only `make test-libraries ROWS=others` has it")
-    for name in ("environment.yml", "postBuild", "start"):
-        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / ".binder", tmp_path / ".binder")
     done = run(sys.executable, "-m", "repo2docker", "--no-build", "--debug", tmp_path)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     python = re.search(r"- python=(\S+)", (ROOT / "environment.yml").read_text(encoding="utf-8"))[1]
     assert f"Building conda environment for python={python}" in said
     assert f"environment-2epy-2d{python.replace('.', '-2e')}-2d" in said, "its lock for this Python"
-    assert "RUN ./postBuild" in said and 'ENV R2D_ENTRYPOINT="${REPO_DIR}/start"' in said
+    assert "RUN ./.binder/postBuild" in said
+    assert 'ENV R2D_ENTRYPOINT="${REPO_DIR}/.binder/start"' in said
 
 
 def test_hadolint_finds_nothing():

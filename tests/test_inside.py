@@ -42,17 +42,18 @@ def test_what_stays_is_what_is_there_when_the_call_has_ended():
         return data[: 16 * MiB]
 
     run = measure(keeps_a_part)
-    assert (
-        run.left["anonymous"] == pytest.approx(16 * MiB, rel=0.1) and run.peak.anonymous > 60 * MiB
-    )
+    assert run.left["anonymous"] == pytest.approx(16 * MiB, rel=0.1)
+    assert run.peak.anonymous > 60 * MiB
     cells = dict(rows([run]))
-    assert cells["anonymous, at the end"].startswith("16") and cells["shared, at the end"] == "0 B"
+    assert cells["anonymous, at the end"].startswith("16")
+    assert cells["shared, at the end"] == "0 B"
 
 
 def test_of_a_call_that_did_not_end_nothing_stays():
     run = measure(time.sleep, 60, timeout=0.1)
     cells = dict(rows([run]))
-    assert run.left == {} and cells["anonymous, at the end"] == cells["waits"] == "–"
+    assert run.left == {}
+    assert cells["anonymous, at the end"] == cells["waits"] == "–"
 
 
 # --- a peak that is too short ---------------------------------------------------------------------
@@ -81,11 +82,13 @@ def test_what_was_imported_meanwhile_is_told_apart(heavy: None):
         return len(around_heavy.heavy_code.data) + len(take(20 * MiB))
 
     run = measure(imports)
-    assert run.imported == pytest.approx(40e6, rel=0.05) and run.peak.anonymous > 58e6
+    assert run.imported == pytest.approx(40e6, rel=0.05)
+    assert run.peak.anonymous > 58e6
     assert run.imports == ("around_heavy",)
     assert any("`--modules around_heavy`" in note for note in notes(run))
     before = measure(imports, modules=["around_heavy", "failing_code", "not_there", ""])
-    assert before.imported < MiB and not any("imported" in note for note in notes(before))
+    assert before.imported < MiB
+    assert not any("imported" in note for note in notes(before))
 
 
 def test_an_error_in_a_module_shows_no_line_of_ours(heavy: None):
@@ -93,8 +96,11 @@ def test_an_error_in_a_module_shows_no_line_of_ours(heavy: None):
         import failing_code  # noqa: F401
 
     error = measure(imports).error
-    assert "failing_code.py" in error and "ZeroDivisionError" in error
-    assert "measure/inside.py" not in error and "child.py" not in error and "importlib" not in error
+    assert "failing_code.py" in error
+    assert "ZeroDivisionError" in error
+    assert "measure/inside.py" not in error
+    assert "child.py" not in error
+    assert "importlib" not in error
 
 
 # --- one call before ------------------------------------------------------------------------------
@@ -108,8 +114,10 @@ def test_a_warm_call_has_its_imports_and_caches_behind_it(heavy: None):
             take(20 * MiB)
         return len(kept)
 
-    cold, warm = measure(imports_and_takes), measure(imports_and_takes, warm=True)
-    assert (cold.value, warm.value) == (1, 2) and cold.peak.resident > 60e6
+    cold = measure(imports_and_takes)
+    warm = measure(imports_and_takes, warm=True)
+    assert (cold.value, warm.value) == (1, 2)
+    assert cold.peak.resident > 60e6
     assert warm.peak.resident == pytest.approx(20 * MiB, rel=0.1), (
         "and memory that the first call has freed is new"
     )
@@ -131,7 +139,8 @@ def test_marks_have_their_time_and_the_memory_then():
     assert run.value == (16 * MiB, False), "nothing else of the package was imported for it"
     begun, later = run.marks
     assert (begun.name, later.name) == ("begun", "in a thread")
-    assert begun.anonymous < MiB and later.anonymous == pytest.approx(16 * MiB, rel=0.1)
+    assert begun.anonymous < MiB
+    assert later.anonymous == pytest.approx(16 * MiB, rel=0.1)
     assert begun.time < 0.05 <= later.time <= run.wall
     assert Recording.from_json(json.loads(json.dumps(run.to_json()))).marks == run.marks
 
@@ -153,9 +162,8 @@ def test_marks_do_nothing_elsewhere_and_their_number_is_limited():
     marks()
     run = measure(marks)
     assert (run.io.read_calls, run.io.read_bytes) == (0, 0), "a mark's own reading doesn't count"
-    assert 500 <= len(run.marks) < 1000 == run.marked / 5 and "of 5,000 marks were kept" in next(
-        notes(run)
-    )
+    assert 500 <= len(run.marks) < 1000 == run.marked / 5
+    assert "of 5,000 marks were kept" in next(notes(run))
 
 
 def test_of_many_marks_the_highest_and_the_rare_are_kept():
@@ -181,12 +189,13 @@ def test_calls_of_a_function_of_a_file_are_marked(tmp_path: Path, monkeypatch: p
 
     run = measure(decoder.decode, 16 * MiB, calls=["decoder:decode", "decoder:Reader.read"])
     assert [each.name for each in run.marks] == [
-        "decode",
-        "Reader.read",
+        "decode called",
+        "Reader.read called",
         "Reader.read ended",
         "decode ended",
     ]
     assert run.marks[3].anonymous - run.marks[0].anonymous == pytest.approx(16 * MiB, rel=0.1)
+    assert any("growth of the whole process since the run began" in note for note in notes(run))
     with pytest.raises(
         TypeError, match=r"^can't mark the calls of decoder:missing: .* has no attribute 'missing'$"
     ):
@@ -237,16 +246,22 @@ def no_memray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_stack_names_the_line_that_keeps_and_not_the_temporary():
     run = measure(temporary_then_kept, stack=True)
     head, first, _, line, *_ = run.stack.splitlines()
-    assert "with memray" in head and " of 137 MiB at the peak" in first and line.endswith("# stays")
-    assert int(first.split()[0]) > 110 and "# goes" not in run.stack and "measure/" not in run.stack
+    assert "with memray" in head
+    assert " of 137 MiB at the peak" in first
+    assert line.endswith("# stays")
+    assert int(first.split()[0]) > 110
+    assert "# goes" not in run.stack
+    assert "measure/" not in run.stack
     assert measure(temporary_then_kept).stack is None
 
 
 @pytest.mark.measured
 def test_what_threads_allocate_is_theirs_and_not_the_line_s_that_waits():
     stack = measure(workers_fill_lists, stack=True).stack
-    assert re.search("32.* MiB of 32.* MiB at the peak:", stack) and "in _bootstrap" in stack
-    assert "in take" in stack and "as_completed" not in stack
+    assert re.search("32.* MiB of 32.* MiB at the peak:", stack)
+    assert "in _bootstrap" in stack
+    assert "in take" in stack
+    assert "as_completed" not in stack
 
 
 @pytest.mark.measured
@@ -260,8 +275,10 @@ def test_what_threads_allocate_is_theirs_and_not_the_line_s_that_waits():
 )
 def test_what_does_not_return_has_its_stack_and_how_it_ended(end: Callable, ended: str, left: str):
     run = measure(fills_and, end, stack=True, timeout=2)
-    assert run.ended == ended and run.stack.endswith(f"\nThat run's end: {ended}.")
-    assert run.stack.splitlines()[1].endswith(left) and "# all of it" in run.stack
+    assert run.ended == ended
+    assert run.stack.endswith(f"\nThat run's end: {ended}.")
+    assert run.stack.splitlines()[1].endswith(left)
+    assert "# all of it" in run.stack
 
 
 def test_a_stack_names_a_file_as_one_imports_it():
@@ -271,7 +288,9 @@ def test_a_stack_names_a_file_as_one_imports_it():
 
 def test_what_was_mapped_is_told_apart():
     stack = measure(lambda: len(mmap.mmap(-1, 64 * MiB)), stack=True).stack
-    assert "64 MiB of 64" in stack and ", mapped:" in stack and "Mapped, touched or not" in stack
+    assert "64 MiB of 64" in stack
+    assert ", mapped:" in stack
+    assert "Mapped, touched or not" in stack
 
 
 def names_and_pairs() -> int:
@@ -292,22 +311,24 @@ def test_small_objects_are_their_own_lines():
         text.rpartition("# ")[2]: float(head.split()[0])
         for head, _, text in zip(*[iter(told)] * 3, strict=False)
     }
-    name, pair = sys.getsizeof(f"a name of {0:20}"), sys.getsizeof((0, ""))
+    name = sys.getsizeof(f"a name of {0:20}")
+    pair = sys.getsizeof((0, ""))
     assert sizes["names"] == pytest.approx(200_000 * name / MiB, rel=0.1), told
-    assert sizes["pairs"] == pytest.approx(200_000 * (pair + 8) / MiB, rel=0.2), (
-        told
-    )  # and a place in the list
+    # and a place in the list
+    assert sizes["pairs"] == pytest.approx(200_000 * (pair + 8) / MiB, rel=0.2), told
 
 
 def test_a_block_that_was_resized_is_told_apart():
     def read() -> int:
-        out, data = io.BytesIO(), bytes(32 * MiB)
+        out = io.BytesIO()
+        data = bytes(32 * MiB)
         out.write(data[:100])
         out.write(data)
         return out.write(data)
 
     stack = measure(read, stack=True).stack
-    assert ", resized there:" in stack and "Another line may have filled it." in stack
+    assert ", resized there:" in stack
+    assert "Another line may have filled it." in stack
 
 
 @pytest.mark.parametrize("modules", [["numpy"], ["numpy", "pyarrow"]])
@@ -324,8 +345,12 @@ def test_the_addresses_that_arrow_reserves_are_not_memory(modules: list[str]):
 
 @pytest.mark.measured
 def test_without_memray_tracemalloc_tells_what_it_saw(no_memray: None):
-    kept = measure(temporary_then_kept, stack=True).stack
-    assert "with tracemalloc" in kept and kept.endswith("ImportError: not here.")
+    runs = []
+    how = running.Options(stack=True)
+    kept = running.measured(temporary_then_kept, (), how, before=lambda: runs.append("")).stack
+    assert len(runs) == 2, "measured, and traced once"
+    assert "with tracemalloc" in kept
+    assert kept.endswith("ImportError: not here.")
     assert kept.splitlines()[3].endswith("# stays")
     assert "# all of it" in measure(fills_and, is_killed, stack=True).stack
 
@@ -361,27 +386,30 @@ def run_script(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess:
 
 @pytest.mark.measured
 def test_a_script_gives_a_table_a_picture_and_json(tmp_path: Path):
-    picture, kept = tmp_path / "run.png", tmp_path / "run.json"
+    picture = tmp_path / "run.png"
+    kept = tmp_path / "run.json"
     done = run_script(
         tmp_path, "-o", picture, "--json", kept, "--stack", "--heap", tmp_path / "script.py", "32"
     )
-    assert done.returncode == 3 and not done.stderr
-    assert (
-        done.stdout.startswith("argument 32 False\n")
-        and "heap, at the end, in a run of its own" in done.stdout
-    )
+    assert done.returncode == 3
+    assert not done.stderr
+    assert done.stdout.startswith("argument 32 False\n")
+    assert "heap, at the end, in a run of its own" in done.stdout
     frame = r' at the peak.*:\n  File .*script.py", line \d+, in <module>\n    data = main\(\)'
     assert re.search(frame, done.stdout), done.stdout
     run = Recording.from_json(json.loads(kept.read_text()))
     assert run.imported > 4 * MiB, "its numpy counts: no other was there before"
-    assert run.marks[0].name == "taken" and 32 * MiB < run.marks[0].anonymous <= run.peak.resident
+    assert run.marks[0].name == "taken"
+    assert 32 * MiB < run.marks[0].anonymous <= run.peak.resident
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_script_that_fails_shows_its_own_lines(tmp_path: Path):
     done = run_script(tmp_path, str(tmp_path / "script.py"), "many")
-    assert done.returncode == 1 and "ValueError: invalid literal" in done.stdout
-    assert "runpy" not in done.stdout and "helpers/measure" not in done.stdout
+    assert done.returncode == 1
+    assert "ValueError: invalid literal" in done.stdout
+    assert "runpy" not in done.stdout
+    assert "helpers/measure" not in done.stdout
     assert "there is no file" in run_script(tmp_path, "missing.py").stderr
     for own in ("main", "__main__:main", "script:main"):
         assert (
@@ -398,4 +426,5 @@ def test_a_script_that_is_interrupted_still_gives_its_table(tmp_path: Path):
         process.send_signal(signal.SIGINT)
         shown = process.stdout.read()
     assert process.returncode == 1
-    assert "anonymous, peak" in shown and shown.endswith("It didn't end by itself: interrupted.\n")
+    assert "anonymous, peak" in shown
+    assert shown.endswith("It didn't end by itself: interrupted.\n")

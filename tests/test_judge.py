@@ -42,17 +42,16 @@ def verdict(*cells: str, key: str = KEY, **options) -> dict:
 
 def test_a_solution_is_right_and_what_is_not_done_is_not_attempted():
     said = verdict("import re", REPORT.solution_source, f'exercise("{KEY}").check({REPORT.name})')
-    assert (
-        (said["exercise"], said["outcome"]) == (KEY, "right")
-        and said["figures"]
-        and said["seconds"] > 0
-    )
+    assert (said["exercise"], said["outcome"]) == (KEY, "right")
+    assert said["figures"]
+    assert said["seconds"] > 0
     assert (said["cell"], said["code"]) == (2, REPORT.solution_source.strip())
     assert verdict(REPORT.cell)["outcome"] == verdict("x = 1")["outcome"] == "not attempted"
 
 
 CHECK = f'\n\nexercise("{KEY}").check({REPORT.name})'
-RIGHT, WRONG = REPORT.solution_source, REPORT.wrong[0].body
+RIGHT = REPORT.solution_source
+WRONG = REPORT.wrong[0].body
 MINE = RIGHT.replace(f"def {REPORT.name}(", "def mine(")
 CELLS = {  # a notebook's cells, and the verdict on them
     "the last": ([WRONG + CHECK, RIGHT + CHECK], "right"),
@@ -112,8 +111,10 @@ def test_what_is_right_at_home_is_right_in_class(
     cells = [imports, *cells, f"verdict = {CHECK.strip()}"]
     for text in cells:
         shell.run_cell(text, store_history=True)
-    home, there = shell.user_ns["verdict"], verdict(*cells)
-    assert there["because"] == home.because and said in home.because
+    home = shell.user_ns["verdict"]
+    there = verdict(*cells)
+    assert there["because"] == home.because
+    assert said in home.because
     carried = home.cause != "not-carried"
     assert home.outcome == ("not yet" if said else "right")
     assert (there["outcome"], there["cause"]) == (
@@ -125,9 +126,8 @@ def test_what_is_right_at_home_is_right_in_class(
 def test_what_is_half_right_is_said():
     half = next(answer for answer in REPORT.wrong if answer.half)
     long = f"{'#' * judge.SHOWN_LENGTH}\n{half.body}\n\treturn 0"
-    assert (
-        verdict(half.body)["half"] == "the bytes" and verdict(REPORT.solution_source)["half"] == ""
-    )
+    assert verdict(half.body)["half"] == "the bytes"
+    assert verdict(REPORT.solution_source)["half"] == ""
     assert (
         judge.SHOWN_LENGTH * 0.9
         < len(verdict(long.replace("\n\treturn 0", ""))["code"])
@@ -137,18 +137,16 @@ def test_what_is_half_right_is_said():
 
 def test_what_is_not_python_is_said_with_its_line():
     said = verdict(f"x = 1\ndef {REPORT.name}(report:\n    return 1")
-    assert (said["outcome"], said["cause"]) == ("not yet", "not-python") and "line 2" in said[
-        "because"
-    ]
+    assert (said["outcome"], said["cause"]) == ("not yet", "not-python")
+    assert "line 2" in said["because"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes")
 def test_a_copy_that_nobody_may_read_is_the_student_s_slip():
     copies = "    import os, shutil\n    os.umask(0o777)\n    shutil.copyfile(source, target)"
     said = verdict(f"def copy_small(source, target):\n{copies}", key="02.chunks")
-    assert (said["outcome"], said["cause"]) == ("not yet", "unreadable") and "/" not in said[
-        "because"
-    ]
+    assert (said["outcome"], said["cause"]) == ("not yet", "unreadable")
+    assert "/" not in said["because"]
 
 
 @pytest.mark.needs(tool="git")
@@ -190,9 +188,8 @@ NO_NOTEBOOKS = {
 @pytest.mark.parametrize("content, why", NO_NOTEBOOKS.values(), ids=NO_NOTEBOOKS)
 def test_a_file_that_is_no_notebook_is_not_graded(content: bytes, why: str):
     verdicts_on_it = list(verdicts(content, [KEY, "02.chunks"], trusted=True))
-    assert [one["outcome"] for one in verdicts_on_it] == [
-        "not graded"
-    ] * 2 and why in verdicts_on_it[0]["because"]
+    assert [one["outcome"] for one in verdicts_on_it] == ["not graded"] * 2
+    assert why in verdicts_on_it[0]["because"]
 
 
 def test_odd_cells_are_passed_over():

@@ -34,12 +34,15 @@ def test_lines_go_through_every_number_in_order():
     assert "Dashed, published: 172,952 bytes." in shown.alt and shown.caption == "Recorded."
     (ax,) = panels(shown)
     old, *_, level = ax.lines
-    assert list(old.get_xdata()) == [1, 4, 8] and list(old.get_ydata()) == [
+    assert list(old.get_xdata()) == [1, 4, 8]
+    assert list(old.get_ydata()) == [
         68_240,
         102_263,
         138_843,
     ]
-    assert set(level.get_ydata()) == {172_952} and level.is_dashed() and ax.get_ylim()[0] == 0
+    assert set(level.get_ydata()) == {172_952}
+    assert level.is_dashed()
+    assert ax.get_ylim()[0] == 0
     assert not any(tick % 2**15 for tick in ax.get_yticks()), "bytes have round numbers of KiB"
     assert_fits(shown)
 
@@ -127,19 +130,18 @@ def test_the_slider_walks_over_the_sizes_and_a_prediction_is_dashed():
     assert [label for label, _ in slider.options] == [
         "1 KiB",
         "64 MiB",
-    ] and slider.value == 64 * MiB
-    assert (
-        "copy on write: 10 µs at 0 %," in shown.picture.alt
-        and "25 ms at 100 %" in shown.picture.alt
-    )
+    ]
+    assert slider.value == 64 * MiB
+    assert "copy on write: 10 µs at 0 %," in shown.picture.alt
+    assert "25 ms at 100 %" in shown.picture.alt
     assert "Dashed, predicted: 50 %. 1 KiB: copy on write is always faster." in shown.picture.alt
     (dashed,) = [line for line in panels(shown.picture)[0].lines if line.is_dashed()]
     assert set(dashed.get_xdata()) == {0.5}
     assert_fits(shown.picture)
-    before, slider.value = page.value, 1024
-    assert (
-        page.value == shown.picture._repr_html_() != before and "predicted" not in shown.picture.alt
-    )
+    before = page.value
+    slider.value = 1024
+    assert page.value == shown.picture._repr_html_() != before
+    assert "predicted" not in shown.picture.alt
 
 
 def test_a_crossing_needs_two_methods_at_the_same_probabilities():
@@ -212,7 +214,8 @@ def test_the_slider_changes_the_picture_and_a_sweep_starts_at_the_fastest(chunks
         "1 MiB",
         "16 MiB",
     ]
-    assert slider.value == "64 KiB" and page.value == shown.picture._repr_html_()
+    assert slider.value == "64 KiB"
+    assert page.value == shown.picture._repr_html_()
     assert (
         "64 KiB: time 0.2 s (its lowest); anonymous, peak 64 KiB; read calls 4,096."
         in shown.picture.caption
@@ -221,6 +224,13 @@ def test_the_slider_changes_the_picture_and_a_sweep_starts_at_the_fastest(chunks
     slider.value = "16 MiB"
     assert page.value == shown.picture._repr_html_()
     assert "Marked: Chunk size 16 MiB: time 0.5 s (2.5 times its lowest)" in page.value
+
+
+def test_three_panels_are_of_one_size():
+    three = {n: {"a": n, "b": 2 * n, "c": 3 * n} for n in (1, 8)}
+    shown = at("Types", three, dict.fromkeys("abc", "seconds"), 8)
+    assert len({tuple(ax.get_position().size.round(6)) for ax in shown.figure.axes}) == 1
+    assert_fits(shown)
 
 
 def test_what_was_not_measured_is_said(chunks):

@@ -117,11 +117,10 @@ def test_where_memory_is_not_told_a_recorded_load_stands_in(
     (tmp_path / "x.json").write_text(json.dumps(a_load().to_json()))
     blind = a_load()
     blind.looks = [Look(0.1, None, None)]
-    assert blind.missing == ("anonymous", "file") and a_load().missing == ()
-    assert (
-        recorded("x", blind).looks == a_load().looks
-        and "Recorded figures, made on:" in capsys.readouterr().out
-    )
+    assert blind.missing == ("anonymous", "file")
+    assert a_load().missing == ()
+    assert recorded("x", blind).looks == a_load().looks
+    assert "Recorded figures, made on:" in capsys.readouterr().out
     assert recorded("x", mine := a_load()) is mine
 
 
@@ -177,8 +176,11 @@ def test_every_answer_is_counted_and_names_its_version(tmp_path: Path):
     assert len(earlier) == 3 and 0 < load.answers < said, (
         "the last tick is followed by a few answers more"
     )
-    assert load.answers == sum(load.seen.values()) and load.versions == {version}
-    assert not load.failed and not load.torn and not load.died
+    assert load.answers == sum(load.seen.values())
+    assert load.versions == {version}
+    assert not load.failed
+    assert not load.torn
+    assert not load.died
     if sys.platform == "linux":
         assert load.looks[-1].file == (tmp_path / "m").stat().st_size // 4096 * 4096 + 4096
 
@@ -226,10 +228,10 @@ def test_what_fails_is_counted_by_its_reason_and_the_asking_goes_on():
     good = json.dumps({"version": "v", "digits": [1, 2]}).encode()
     with stub([b"busy", b"", b"short", good, good]) as address:
         *_, load = asking(address, "m", TEN, looks=3)
-    assert set(load.refused) == {"503", "connection lost"} and load.failed == sum(
-        load.refused.values()
-    )
-    assert load.seen == Counter({("v", "[1, 2]"): load.answers}) and load.answers > 4
+    assert set(load.refused) == {"503", "connection lost"}
+    assert load.failed == sum(load.refused.values())
+    assert load.seen == Counter({("v", "[1, 2]"): load.answers})
+    assert load.answers > 4
     assert load.missing == ("anonymous", "file")
 
 
@@ -252,7 +254,8 @@ def test_put_says_what_became_of_the_file(tmp_path: Path):
         refused = put(server.address, "m", tmp_path / "bad")
         read = ask(server.address, "POST", "/models/m/answers", TEN.tobytes()).json
         as_json = ask(server.address, "PUT", "/models/m/tenants/t", {"out.bias": [0.0] * 10})
-    assert (done.status, refused.status, as_json.status) == (201, 422, 201) and refused.json["rule"]
+    assert (done.status, refused.status, as_json.status) == (201, 422, 201)
+    assert refused.json["rule"]
     assert read == {"version": done.json["version"], "digits": [2, 3, 4, 5, 6, 7, 8, 9, 0, 1]}
 
 

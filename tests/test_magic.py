@@ -34,12 +34,10 @@ class Shown:
     """
 
     def __init__(self, result: ExecutionResult, printed: str, html: list[str]):
-        self.value, self.error, self.printed, self.html = (
-            result.result,
-            result.error_in_exec,
-            printed,
-            html,
-        )
+        self.value = result.result
+        self.error = result.error_in_exec
+        self.printed = printed
+        self.html = html
 
     @property
     def alt(self) -> str:
@@ -79,7 +77,8 @@ def run(shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.measured
 def test_a_line_gives_its_value_its_curves_and_every_meter(run):
     shown = run("%measure taken(size)")
-    assert shown.value == 64 * MiB and shown.error is None
+    assert shown.value == 64 * MiB
+    assert shown.error is None
     assert shown.alt.startswith("Memory over time, one panel per method. taken(size): ")
     for meter in (
         "anonymous, peak",
@@ -95,10 +94,12 @@ def test_a_line_gives_its_value_its_curves_and_every_meter(run):
 @linux
 def test_the_code_counts_and_what_it_is_given_does_not(run):
     recording = run("%measure -o -q taken(size)").value
-    assert isinstance(recording, Recording) and recording.value == 64 * MiB
+    assert isinstance(recording, Recording)
+    assert recording.value == 64 * MiB
     assert recording.peak.anonymous == pytest.approx(64 * MiB, rel=0.05)
     given = run("data = np.ones(size, np.uint8)", "%measure -o -q int(data[::4096].sum())").value
-    assert given.value == 64 * MiB / 4096 and given.peak.anonymous < 8 * MiB
+    assert given.value == 64 * MiB / 4096
+    assert given.peak.anonymous < 8 * MiB
 
 
 @pytest.mark.parametrize(
@@ -122,16 +123,16 @@ def test_a_cell_is_one_function_whose_names_stay_where_they_were_made(run):
         "%%measure\nrows = [bytes(3) for n in range(4)]\ndef width(n): return n + "
         "len(rows)\nwidth(24)"
     )
-    assert shown.value == 28 and shown.alt.startswith(
-        "Memory over time, one panel per method. Cell In[5]: "
-    )
+    assert shown.value == 28
+    assert shown.alt.startswith("Memory over time, one panel per method. Cell In[5]: ")
     assert not {"rows", "width"} & run.names.keys()
     assert "Assigned in the fresh process only: rows, width.\n" in shown.printed
 
 
 def test_what_it_prints_is_shown_and_so_is_why_a_value_cannot_come_back(run):
     shown = run("%measure -q print('moved') or (n for n in range(3))")
-    assert shown.value is None and shown.printed.startswith("moved\n")
+    assert shown.value is None
+    assert shown.printed.startswith("moved\n")
     assert "The result, a generator, was not sent back: it cannot leave" in shown.printed
 
 
@@ -172,16 +173,15 @@ def test_coroutines_run_and_a_generator_says_that_it_has_not(run):
     waits = (
         "import asyncio\nasync def waits(n):\n    await asyncio.sleep(0.01)\n    return n / (n - 1)"
     )
-    assert (
-        run(waits, "%measure -q waits(2)").value == 2
-        and run("%measure -q await waits(3)").value == 1.5
-    )
+    assert run(waits, "%measure -q waits(2)").value == 2
+    assert run("%measure -q await waits(3)").value == 1.5
     assert (
         "TypeError: 'async for' requires an object"
         in run("%%measure\nasync for n in waits:\n    pass").printed
     )
     lines = run("%measure await waits(1)").printed.splitlines()
-    assert lines[0].startswith("Traceback") and "in waits" in lines[3]
+    assert lines[0].startswith("Traceback")
+    assert "in waits" in lines[3]
     assert not any("asyncio" in line for line in lines[1:])
     unused = (
         "The result, a generator, was not sent back: it cannot leave its process, and none of its "
@@ -222,13 +222,14 @@ def test_marks_what_stays_and_the_stack_are_shown(run):
     )
     shown = run(f"%%measure --stack --warm\nfrom helpers.measure import mark\n{cell}")
     assert re.search("“taken” at 64.* MiB anonymous after .* at the end", shown.alt)
-    assert ">“taken”<" in shown.html[1] and ">anonymous, at the end<" in shown.html[1]
+    assert ">“taken”<" in shown.html[1]
+    assert ">anonymous, at the end<" in shown.html[1]
     assert re.search(
         r" at the peak.*:\n  Cell In\[5\], line 5\n    half = bytes.*\n(?!    half)", shown.printed
     )
     assert "That run's end: SIGABRT." in run("%measure -q --stack os.abort()").printed
     assert [mark.name for mark in run("%measure -o -q -f taken taken(9)").value.marks] == [
-        "taken",
+        "taken called",
         "taken ended",
     ]
     assert run("%measure -o -q import numpy").value.imported > MiB
@@ -238,20 +239,21 @@ def test_marks_what_stays_and_the_stack_are_shown(run):
 @pytest.mark.measured
 def test_a_run_that_is_stopped_or_dies_says_so_even_if_it_should_be_quiet(run):
     shown = run("%%measure -o -t 0.3\nwhile True:\n    pass")
-    assert shown.error is None and "timed out" in shown.alt and shown.value.wall < 10
+    assert shown.error is None
+    assert "timed out" in shown.alt
+    assert shown.value.wall < 10
     assert "It didn't return: timed out; -t gives it more seconds" in shown.printed
     dead = run("%measure -q os.abort()")
-    assert (
-        dead.error is None
-        and not dead.html
-        and "It didn't return: ended by SIGABRT." in dead.printed
-    )
+    assert dead.error is None
+    assert not dead.html
+    assert "It didn't return: ended by SIGABRT." in dead.printed
 
 
 @each("magic", "refused")
 def test_what_cannot_be_measured_is_refused_with_a_remedy(run, text: str, words: str):
     error = run(text).error
-    assert isinstance(error, UsageError) and words in str(error)
+    assert isinstance(error, UsageError)
+    assert words in str(error)
 
 
 # --- what is carried ------------------------------------------------------------------------------
@@ -261,7 +263,8 @@ def test_what_cannot_be_carried_is_named_with_who_uses_it(
 ):
     (tmp_path / "file.bin").write_bytes(b"x" * 100)
     error = run(made, f"%measure {code}").error
-    assert isinstance(error, UsageError) and words in str(error)
+    assert isinstance(error, UsageError)
+    assert words in str(error)
     assert str(error).endswith("Pass a path, and open or make it in what you measure.")
 
 
@@ -270,7 +273,8 @@ def test_a_refusal_keeps_nothing(run):
     error = run(made, "%measure large.lock").error
     alive = weakref.ref(run.names.pop("large"))
     gc.collect()
-    assert "`large`, a Large" in str(error) and alive() is None
+    assert "`large`, a Large" in str(error)
+    assert alive() is None
 
 
 def test_a_mapped_table_is_not_carried(run, tmp_path: Path):
@@ -282,9 +286,8 @@ def test_a_mapped_table_is_not_carried(run, tmp_path: Path):
     mapped = run(
         "import pyarrow", code.format("memory_map('file.arrow')"), "%measure t.num_rows"
     ).error
-    assert "`t`, a Table that the line uses" in str(mapped) and "it shows a mapped file" in str(
-        mapped
-    )
+    assert "`t`, a Table that the line uses" in str(mapped)
+    assert "it shows a mapped file" in str(mapped)
     assert (
         run("import pyarrow", code.format("OSFile('file.arrow')"), "%measure -q t.num_rows").value
         == 10_000
@@ -300,7 +303,8 @@ def test_a_name_that_the_cell_makes_itself_is_not_carried(run, tmp_path: Path):
 # --- errors ---------------------------------------------------------------------------------------
 def test_an_error_stands_there_with_the_reader_s_own_lines_and_no_other(run):
     shown = run("def half(n):\n    return 1 / n", "%%measure --stack\n\nzero = 0\nhalf(zero)")
-    assert isinstance(shown.error, Raised) and shown.alt.endswith("raised.")
+    assert isinstance(shown.error, Raised)
+    assert shown.alt.endswith("raised.")
     assert shown.printed.splitlines()[-6:] == [
         "Traceback (most recent call last):",
         "  Cell In[6], line 4",
@@ -309,7 +313,8 @@ def test_an_error_stands_there_with_the_reader_s_own_lines_and_no_other(run):
         "    return 1 / n",
         "ZeroDivisionError: division by zero",
     ]
-    assert "helpers" not in shown.printed and ">anonymous, peak<" in shown.html[1]
+    assert "helpers" not in shown.printed
+    assert ">anonymous, peak<" in shown.html[1]
     assert "That run's end: raised." in shown.printed
 
 
@@ -345,7 +350,8 @@ def test_interrupting_leaves_nothing_running(run, descendants: Callable):
         shown.printed
         == "KeyboardInterrupt: the run was stopped, with everything that it had started\n"
     )
-    assert shown.alt.endswith("interrupted.") and ">anonymous, peak<" in shown.html[1]
+    assert shown.alt.endswith("interrupted.")
+    assert ">anonymous, peak<" in shown.html[1]
     assert descendants() <= before
 
 
@@ -354,5 +360,6 @@ def test_on_a_machine_that_lacks_meters_it_shows_the_others_and_says_which(
 ):
     monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
     shown = run("%measure taken(size)")
-    assert shown.value == 64 * MiB and "resident (kinds not measured here)" in shown.alt
+    assert shown.value == 64 * MiB
+    assert "resident (kinds not measured here)" in shown.alt
     assert re.search("anonymous, peak</t[dh]><td[^>]*>not measured here<", shown.html[1])

@@ -38,7 +38,9 @@ def identity(path: Path) -> tuple[int, int]:
 
 # --- whole files ----------------------------------------------------------------------------------
 def test_a_file_is_synced_before_the_rename_and_its_folder_after(tmp_path, monkeypatch):
-    events, fsync, replace = [], os.fsync, os.replace
+    events = []
+    fsync = os.fsync
+    replace = os.replace
 
     def spied_fsync(fd):
         what = os.fstat(fd)
@@ -63,11 +65,13 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
         file.write(b"new")
         file.flush()
         raise ZeroDivisionError
-    assert names(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "old"
+    assert names(tmp_path) == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
     monkeypatch.setattr(os, "replace", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_whole(tmp_path / "a", "new")
-    assert names(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "old"
+    assert names(tmp_path) == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
 
 
 @unix_only
@@ -75,14 +79,14 @@ def test_links_and_permissions_stay(tmp_path):
     (tmp_path / "usual").touch()
     (tmp_path / "link").symlink_to(tmp_path / "a")
     write_whole(tmp_path / "link", "größer")
-    assert (tmp_path / "link").is_symlink() and (tmp_path / "a").read_bytes() == "größer".encode()
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "a").read_bytes() == "größer".encode()
     assert (tmp_path / "a").stat().st_mode == (tmp_path / "usual").stat().st_mode
     for mode in (0o600, 0o640, 0o444):
         (tmp_path / "a").chmod(mode)
         write_whole(tmp_path / "link", b"\0\1")
-        assert (tmp_path / "a").read_bytes() == b"\0\1" and stat.S_IMODE(
-            (tmp_path / "a").stat().st_mode
-        ) == mode
+        assert (tmp_path / "a").read_bytes() == b"\0\1"
+        assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == mode
 
 
 @unix_only
@@ -102,8 +106,10 @@ def test_what_cannot_be_a_file_is_refused_and_stays(tmp_path):
     (tmp_path / "circle").symlink_to("circle")
     with pytest.raises(OSError) as caught:
         write_whole(tmp_path / "circle", "new")
-    assert caught.value.errno == errno.ELOOP and caught.value.filename == str(tmp_path / "circle")
-    assert names(tmp_path) == ["circle", "link", "pipe"] and (tmp_path / "pipe").is_fifo()
+    assert caught.value.errno == errno.ELOOP
+    assert caught.value.filename == str(tmp_path / "circle")
+    assert names(tmp_path) == ["circle", "link", "pipe"]
+    assert (tmp_path / "pipe").is_fifo()
 
 
 @pytest.mark.parametrize("name", ["n" * 255, "é" * 127, "[a-z]*"])
@@ -124,8 +130,10 @@ def test_too_little_room_is_found_out_before(tmp_path, monkeypatch):
         OSError, match=r"only when the new one is complete.* needs 3 B .*make room"
     ) as caught:
         write_whole(tmp_path / "file", "new")
-    assert caught.value.errno == errno.ENOSPC and caught.value.filename == str(tmp_path)
-    assert (tmp_path / "file").read_text() == "old" and names(tmp_path) == ["file"]
+    assert caught.value.errno == errno.ENOSPC
+    assert caught.value.filename == str(tmp_path)
+    assert (tmp_path / "file").read_text() == "old"
+    assert names(tmp_path) == ["file"]
 
 
 @unix_only
@@ -142,7 +150,8 @@ def test_a_disk_that_is_full_in_the_middle_leaves_the_old_file(tmp_path: Path):
         [sys.executable, "-c", code, tmp_path / "a"], capture_output=True, text=True, timeout=60
     )
     assert run.stdout.strip() == str(errno.EFBIG), run.stderr
-    assert names(tmp_path) == ["a"] and (tmp_path / "a").read_bytes() == old
+    assert names(tmp_path) == ["a"]
+    assert (tmp_path / "a").read_bytes() == old
 
 
 @unix_only
@@ -155,7 +164,8 @@ def test_what_a_process_leaves_goes_at_once_or_if_it_was_killed_with_the_next(tm
     assert until(lambda: process.poll() is not None or any(tmp_path.rglob("new")), 60)
     process.send_signal(sent)
     process.communicate(timeout=60)
-    assert process.returncode == -sent and len(names(tmp_path)) == (sent == signal.SIGKILL)
+    assert process.returncode == -sent
+    assert len(names(tmp_path)) == (sent == signal.SIGKILL)
     write_whole(tmp_path / "b", "")
     assert len(names(tmp_path)) == 1 + (sent == signal.SIGKILL), (
         "another file's leavings may be in use"
@@ -170,12 +180,14 @@ def test_a_file_being_written_is_not_taken_for_an_abandoned_one(tmp_path):
         with whole_file(tmp_path / "a", 6) as second:
             second.write(b"second")
         assert (tmp_path / "a").read_bytes() == b"second"
-    assert (tmp_path / "a").read_bytes() == b"first" and names(tmp_path) == ["a"]
+    assert (tmp_path / "a").read_bytes() == b"first"
+    assert names(tmp_path) == ["a"]
 
 
 @unix_only
 def test_a_file_taken_for_abandoned_before_its_lock_is_begun_again(tmp_path, monkeypatch):
-    lock, taken = whole.lock, []
+    lock = whole.lock
+    taken = []
 
     def late(folder):
         if not taken:
@@ -186,7 +198,9 @@ def test_a_file_taken_for_abandoned_before_its_lock_is_begun_again(tmp_path, mon
 
     monkeypatch.setattr(whole, "lock", late)
     write_whole(tmp_path / "a", "hello")
-    assert taken and (tmp_path / "a").read_text() == "hello" and names(tmp_path) == ["a", "taken"]
+    assert taken
+    assert (tmp_path / "a").read_text() == "hello"
+    assert names(tmp_path) == ["a", "taken"]
 
 
 @unix_only
@@ -219,10 +233,14 @@ def other_process(code: str) -> Path:
 
 
 def test_scratch_is_each_process_s_own_and_goes_with_it():
-    first, other = scratch("copy.bin"), other_process(SCRATCH)
-    assert first.parent.parent == generated() and first == scratch("copy.bin")
-    assert other.name == "copy.bin" and other.parent != first.parent
-    assert first.parent.exists() and not other.parent.exists()
+    first = scratch("copy.bin")
+    other = other_process(SCRATCH)
+    assert first.parent.parent == generated()
+    assert first == scratch("copy.bin")
+    assert other.name == "copy.bin"
+    assert other.parent != first.parent
+    assert first.parent.exists()
+    assert not other.parent.exists()
 
 
 @unix_only
@@ -234,7 +252,8 @@ def test_the_folder_of_a_killed_process_goes_with_the_next_and_that_of_a_live_on
     ) as process:
         path = Path(process.stdout.readline().strip())
         other = other_process(code)
-        assert path.exists() and not other.parent.exists()
+        assert path.exists()
+        assert not other.parent.exists()
         process.kill()
     assert path.exists()
     other_process(code)
@@ -249,7 +268,8 @@ def test_a_room_goes_whatever_was_made_in_it():
         (folder / "shut").chmod(0)
         deep = "import os\nfor _ in range(1200): os.mkdir('deep'); os.chdir('deep')"
         subprocess.run([sys.executable, "-c", deep], cwd=folder, check=True)
-    assert not folder.exists() and generated().exists()
+    assert not folder.exists()
+    assert generated().exists()
 
 
 @unix_only
@@ -285,7 +305,8 @@ def test_a_bare_name_lies_in_the_generated_folder_and_a_path_is_taken_as_it_is(
     for path in ("weights.bin", Path("weights.bin")):
         assert random_file(path, "1.5 KiB") == generated() / "weights.bin"
     assert random_file("./here.bin", 10) == Path("here.bin")
-    assert names(tmp_path) == ["here.bin"] and names(generated()) == ["weights.bin"]
+    assert names(tmp_path) == ["here.bin"]
+    assert names(generated()) == ["weights.bin"]
 
 
 @each_of(
@@ -305,7 +326,8 @@ def test_wrong_arguments(tmp_path, size, seed, error, says):
 def test_a_right_file_is_left_and_a_damaged_one_is_made_again(tmp_path):
     size = 3 * MiB + 5
     path = random_file(tmp_path / "a", size)
-    before, good = identity(path), path.read_bytes()
+    before = identity(path)
+    good = path.read_bytes()
     assert identity(random_file(path, size)) == before
     for at in (MiB, 2 * MiB + 100, size - 1):
         path.write_bytes(good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :])
@@ -321,8 +343,10 @@ def test_a_strangers_file_is_never_touched(tmp_path, size):
     before = identity(path)
     with pytest.raises(FileExistsError, match="choose another name") as caught:
         random_file(path, size)
-    assert identity(path) == before and path.read_text() == "four years of my life"
-    assert caught.value.filename == str(path) and names(tmp_path) == ["thesis"]
+    assert identity(path) == before
+    assert path.read_text() == "four years of my life"
+    assert caught.value.filename == str(path)
+    assert names(tmp_path) == ["thesis"]
 
 
 @unix_only

@@ -50,10 +50,8 @@ def test_bytes_never_change_and_a_bare_name_lies_in_the_generated_folder(maker):
     }
     path = MAKERS[maker]("a")
     before = identity(path)
-    assert (
-        path == generated() / "a"
-        and hashlib.sha256(path.read_bytes()).hexdigest()[:16] == golden[maker]
-    )
+    assert path == generated() / "a"
+    assert hashlib.sha256(path.read_bytes()).hexdigest()[:16] == golden[maker]
     assert identity(MAKERS[maker]("a")) == before, "the same file is left as it is"
 
 
@@ -77,9 +75,8 @@ def test_a_file_that_could_be_somebody_s_is_not_replaced(tmp_path):
             FileExistsError, match=r"\(seed=0\) didn't make.*choose another name"
         ) as caught:
             make(tmp_path / "a")
-        assert (tmp_path / "a").read_bytes() == content and caught.value.filename == str(
-            tmp_path / "a"
-        )
+        assert (tmp_path / "a").read_bytes() == content
+        assert caught.value.filename == str(tmp_path / "a")
     make("a", seed=1)
     assert make("a").read_bytes() == ours, "in the generated folder, it is"
 
@@ -143,10 +140,14 @@ def test_what_cannot_be_made_is_refused(tmp_path, make, wanted, says):
 
 def test_a_class_has_smaller_files_and_is_told_so(monkeypatch, capsys):
     monkeypatch.delenv("ZERO_COPY_SIZE", raising=False)
-    assert file_size("256 MiB") == 256 * MiB and not capsys.readouterr().out
+    assert file_size("256 MiB") == 256 * MiB
+    assert not capsys.readouterr().out
     monkeypatch.setenv("ZERO_COPY_SIZE", "64 MiB")
-    assert file_size("256 MiB") == 64 * MiB and "64 MiB here" in capsys.readouterr().out
-    assert file_size("64 MiB") == 64 * MiB and file_size(9) == 9 and not capsys.readouterr().out
+    assert file_size("256 MiB") == 64 * MiB
+    assert "64 MiB here" in capsys.readouterr().out
+    assert file_size("64 MiB") == 64 * MiB
+    assert file_size(9) == 9
+    assert not capsys.readouterr().out
     for wrong, says in (("1 MiB", "64 MiB or more"), ("64 MB", "'64 MB' isn't a size")):
         monkeypatch.setenv("ZERO_COPY_SIZE", wrong)
         with pytest.raises(ValueError, match=says):
@@ -186,9 +187,8 @@ def test_values_are_small_spread_and_no_nan(tmp_path):
     for word, values in read(path).items():
         assert len(np.unique(values)) > (1000 if word != "I8" else 255)
         if word.startswith("F"):
-            assert (
-                np.abs(values).max() <= 0.0501 and abs(values.mean()) < 0.005 < values.std() < 0.05
-            )
+            assert np.abs(values).max() <= 0.0501
+            assert abs(values.mean()) < 0.005 < values.std() < 0.05
 
 
 @pytest.mark.parametrize("misaligned", [False, True])
@@ -217,7 +217,8 @@ def test_every_dtype_is_legal_and_lies_where_it_should_or_does_not(tmp_path, mis
 def test_shards_hold_the_model_and_the_index_says_where(tmp_path):
     path = sharded_model(tmp_path / "m", "4 MiB", shards=3, layers=11, seed=3)
     files = [f"model-0000{i}-of-00003.safetensors" for i in (1, 2, 3)]
-    assert path == tmp_path / "m" / "model.safetensors.index.json" and names(path.parent) == [
+    assert path == tmp_path / "m" / "model.safetensors.index.json"
+    assert names(path.parent) == [
         *files,
         path.name,
     ]
@@ -229,9 +230,8 @@ def test_shards_hold_the_model_and_the_index_says_where(tmp_path):
     }
     one = read(tensor_file(tmp_path / "one", size="4 MiB", layers=11, seed=3))
     together = {name: array for part in parts.values() for name, array in part.items()}
-    assert together.keys() == one.keys() and all(
-        np.array_equal(together[name], one[name]) for name in one
-    )
+    assert together.keys() == one.keys()
+    assert all(np.array_equal(together[name], one[name]) for name in one)
     layers = [{int(tensor.split(".")[1]) for tensor in part} for part in parts.values()]
     assert [sorted(each) for each in layers] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10]]
 
@@ -279,7 +279,9 @@ LET_PASS = {"leading space", "duplicate key", "metadata is null", "a field too m
 def test_a_damaged_file_is_refused_for_what_it_is(kind):
     safetensors = pytest.importorskip("safetensors")
     data = damaged(kind)
-    assert type(data) is bytes and len(data) < 6 * KiB and data == damaged(kind)
+    assert type(data) is bytes
+    assert len(data) < 6 * KiB
+    assert data == damaged(kind)
     with pytest.raises(SafetensorsError) as caught:
         read_header(data)
     assert caught.value.rule == kind or kind not in RULES
@@ -324,7 +326,8 @@ def test_the_same_records_in_each_kind(tmp_path, count, payload, escaped):
     expected = [
         (r["id"], r["name"].decode(), r["lat"], r["lon"], r["payload"].tobytes()) for r in binary
     ]
-    assert len(expected) == count and parsed(paths["json"]) == expected
+    assert len(expected) == count
+    assert parsed(paths["json"]) == expected
     assert [r[0] for r in expected] == list(range(count))
     assert all(4 <= len(r[1]) <= 24 and abs(r[2]) <= 90 and abs(r[3]) <= 180 for r in expected)
     json_encode = pytest.importorskip("msgspec").json.encode
@@ -346,7 +349,8 @@ def test_the_part_that_must_be_escaped(tmp_path, escaped):
     )
     before, after = (np.fromfile(path, record(0)) for path in (plain, other))
     odd = [bool(re.search(rb'["\\\n]', name)) for name in after["name"].tolist()]
-    assert abs(np.mean(odd) - escaped) < 0.03 and (escaped in odd or 0 < escaped < 1)
+    assert abs(np.mean(odd) - escaped) < 0.03
+    assert escaped in odd or 0 < escaped < 1
     assert [re.sub(rb'["\\\n]', b" ", name) for name in after["name"].tolist()] == before[
         "name"
     ].tolist()

@@ -119,7 +119,8 @@ def test_a_short_spike_is_seen():
 
     run = measure(spike)
     seen = run.peak.anonymous if run.peak.anonymous is not None else run.peak.resident
-    assert seen == pytest.approx(256 * MiB, rel=0.02) and run.resident[-1] < 16 * MiB
+    assert seen == pytest.approx(256 * MiB, rel=0.02)
+    assert run.resident[-1] < 16 * MiB
 
 
 @pytest.mark.measured
@@ -171,10 +172,8 @@ def test_calls_and_bytes_are_counted_exactly(file):
                 pass
 
     io = measure(chunks).io
-    assert (io.read_calls, io.read_bytes) == (
-        SIZE // MiB + 1,
-        SIZE,
-    )  # one more, to see the end of the file
+    # one more, to see the end of the file
+    assert (io.read_calls, io.read_bytes) == (SIZE // MiB + 1, SIZE)
     assert (io.write_calls, io.write_bytes) == (0, 0)
     assert measure(lambda: None).io.read_calls == 0
 
@@ -186,7 +185,9 @@ def test_faults_and_waits_are_the_functions_own():
         for _ in range(20):
             time.sleep(0.001)
 
-    idle, busy, waiting = measure(lambda: None), measure(anonymous, None), measure(waits)
+    idle = measure(lambda: None)
+    busy = measure(anonymous, None)
+    waiting = measure(waits)
     assert busy.faults.minor > idle.faults.minor + SIZE / PAGE / 600  # even if all pages are huge
     assert waiting.switches.voluntary >= 20 > idle.switches.voluntary
 
@@ -198,7 +199,8 @@ def test_times_agree():
         while time.process_time() < end:
             pass
 
-    busy, asleep = measure(work), measure(time.sleep, 0.2)
+    busy = measure(work)
+    asleep = measure(time.sleep, 0.2)
     assert busy.user + busy.system == pytest.approx(0.2, rel=0.2)
     assert asleep.wall >= 0.2 > 10 * (asleep.user + asleep.system)
     for run in (busy, asleep):
@@ -214,9 +216,12 @@ def test_the_heap_peak_comes_from_a_run_of_its_own(tmp_path):
 
     once = measure(work, tmp_path / "once")
     twice = measure(work, tmp_path / "twice", heap=True)
-    assert once.heap_peak is None and (tmp_path / "once").read_text() == "run\n"
-    assert 8 * MiB <= twice.heap_peak < 9 * MiB and (tmp_path / "twice").read_text() == "run\nrun\n"
-    assert 4 * MiB <= twice.heap_left < 5 * MiB and "a run of its own" in twice._repr_html_()
+    assert once.heap_peak is None
+    assert (tmp_path / "once").read_text() == "run\n"
+    assert 8 * MiB <= twice.heap_peak < 9 * MiB
+    assert (tmp_path / "twice").read_text() == "run\nrun\n"
+    assert 4 * MiB <= twice.heap_left < 5 * MiB
+    assert "a run of its own" in twice._repr_html_()
 
 
 # --- how a run ends -------------------------------------------------------------------------------
@@ -242,10 +247,11 @@ def memory_bomb():
 
 def test_an_exception_is_a_result():
     run = measure(raising)
-    assert run.ended == "raised" and "KeyError: 'no such tensor'" in run.error
-    assert (
-        "in raising" in run.error and "child.py" not in run.error and "raised KeyError" in repr(run)
-    )
+    assert run.ended == "raised"
+    assert "KeyError: 'no such tensor'" in run.error
+    assert "in raising" in run.error
+    assert "child.py" not in run.error
+    assert "raised KeyError" in repr(run)
 
 
 @linux
@@ -258,7 +264,8 @@ def test_an_exception_is_a_result():
 )
 def test_an_exit_and_a_signal_are_results(function, number, ended):
     run = measure(function, number)
-    assert run.ended == ended and run.value is None
+    assert run.ended == ended
+    assert run.value is None
     assert ended == "raised" or (run.faults.minor is None and "minor faults" in run.missing)
 
 
@@ -270,7 +277,8 @@ def test_a_process_that_ends_while_it_is_looked_at_is_a_result(monkeypatch):
             pass
 
     run = measure(int, inspect=look)
-    assert run.ended == "SIGKILL" and run.value is None
+    assert run.ended == "SIGKILL"
+    assert run.value is None
     monkeypatch.setattr(process, "GRACE_S", 0.1)
     with pytest.raises(FileNotFoundError, match="absent"):
         measure(int, inspect=lambda pid: os.stat("absent"))
@@ -311,7 +319,8 @@ def test_a_crash_leaves_no_core_file():
 @pytest.mark.measured
 def test_a_memory_limit_ends_a_memory_bomb_and_lets_a_mapping_live(file):
     run = measure(memory_bomb, memory_limit="64 MiB")
-    assert run.ended == "memory limit" and 64 * MiB < run.resident.max() < 256 * MiB
+    assert run.ended == "memory limit"
+    assert 64 * MiB < run.resident.max() < 256 * MiB
     if sampler.choose() is sampler.ProcStatus:
         assert measure(mapping_touched, file, memory_limit="8 MiB").ended == "returned"
         assert measure(shared_memory, file, memory_limit="8 MiB").ended == "memory limit"
@@ -331,12 +340,10 @@ class Unreadable:
 )
 def test_a_result_that_does_not_come_back_costs_no_measurement(function, reason):
     run = measure(function, objects=True)
-    assert (
-        run.ended == "returned"
-        and run.value is None
-        and reason in run.error
-        and run.wall is not None
-    )
+    assert run.ended == "returned"
+    assert run.value is None
+    assert reason in run.error
+    assert run.wall is not None
 
 
 @pytest.mark.measured
@@ -357,17 +364,19 @@ def test_limits_hold_while_somebody_looks():
 @pytest.mark.measured
 def test_sending_a_result_back_is_not_measured():
     run = measure(os.urandom, 12 * MiB, memory_limit="20 MiB")
-    assert run.ended == "returned" and len(run.value) == 12 * MiB and run.resident.max() < 16 * MiB
+    assert run.ended == "returned"
+    assert len(run.value) == 12 * MiB
+    assert run.resident.max() < 16 * MiB
     refused = measure(lambda: [bytes([n]) * 12 * MiB for n in range(2)])
-    assert "larger than 16 MiB" in refused.error and refused.resident.max() < 27 * MiB
+    assert "larger than 16 MiB" in refused.error
+    assert refused.resident.max() < 27 * MiB
 
 
 @pytest.mark.measured
 def test_what_is_returned_is_still_there_in_the_last_sample():
     run = measure(lambda: np.full(16 * MiB // 8, 1.0))
-    assert run.resident[-1] == pytest.approx(16 * MiB, abs=MiB) and run.times[-1] == pytest.approx(
-        run.wall, abs=1e-5
-    )
+    assert run.resident[-1] == pytest.approx(16 * MiB, abs=MiB)
+    assert run.times[-1] == pytest.approx(run.wall, abs=1e-5)
 
 
 def test_a_traced_run_that_fails_gives_no_heap_peak(tmp_path, capsys):
@@ -377,7 +386,8 @@ def test_a_traced_run_that_fails_gives_no_heap_peak(tmp_path, capsys):
             return len(bytearray(MiB))
 
     run = measure(only_once, tmp_path / "made", heap=True)
-    assert run.ended == "returned" and run.heap_peak is None
+    assert run.ended == "returned"
+    assert run.heap_peak is None
     assert capsys.readouterr().out == "once\n"
 
 
@@ -475,7 +485,8 @@ def test_wrong_calls_are_named(error, words, wrong):
 def test_a_machine_that_is_slow_for_a_moment_is_asked_again(monkeypatch):
     costs = iter((1.0, 0.002, 1e-6))
     monkeypatch.setattr(sampler, "cost", lambda _: next(costs))
-    assert measure(abs, -1).value == 1 and not list(costs)
+    assert measure(abs, -1).value == 1
+    assert not list(costs)
 
 
 # --- nothing is left, whatever it does ------------------------------------------------------------
@@ -532,7 +543,8 @@ def hides_behind_two(path):
 def test_no_process_outlives_its_case(function, trace):
     path, pipe = trace
     assert measure(function, path).ended == ("SIGSEGV" if function is crashes else "returned")
-    assert pipe.read(1) == b"x" and pipe.read(1) == b""
+    assert pipe.read(1) == b"x"
+    assert pipe.read(1) == b""
 
 
 @linux
@@ -546,7 +558,8 @@ def test_no_process_outlives_the_caller(trace):
     path, pipe = trace
     caller = subprocess.Popen([sys.executable, "-c", code, Path(__file__).parent, path])
     assert until(Path(path + ".ready").exists, 60)
-    assert pipe.read(1) == b"x" and pipe.read(1) is None
+    assert pipe.read(1) == b"x"
+    assert pipe.read(1) is None
     caller.kill()
     caller.wait()
     assert until(lambda: pipe.read(1) == b"")
@@ -595,7 +608,8 @@ def fills_in_a_grandchild():
 @pytest.mark.parametrize("function", [fills_in_a_fork, fills_in_a_grandchild])
 def test_memory_of_what_it_starts_counts(function):
     run = measure(function)
-    assert run.ended == "returned" and 0.95 * SIZE < run.peak.anonymous < 2 * SIZE
+    assert run.ended == "returned"
+    assert 0.95 * SIZE < run.peak.anonymous < 2 * SIZE
     assert measure(function, memory_limit=SIZE // 2).ended == "memory limit"
 
 
@@ -629,7 +643,8 @@ def test_memory_that_nobody_may_look_into_counts_and_is_said():
         os.waitpid(pid, 0)
 
     run = measure(hides)
-    assert run.peak.anonymous > 0.9 * SIZE and "lets nobody look" in run.unseen
+    assert run.peak.anonymous > 0.9 * SIZE
+    assert "lets nobody look" in run.unseen
 
 
 @pytest.mark.measured
@@ -678,7 +693,8 @@ def test_shared_memory_of_others_does_not_count():
             os.ftruncate(others, 0)
             os.write(others, b"x" * SIZE)
     os.close(others)
-    assert run.result().peak.shared <= 2 * MiB and run.result().unseen is None
+    assert run.result().peak.shared <= 2 * MiB
+    assert run.result().unseen is None
 
 
 @pytest.mark.measured
@@ -709,8 +725,10 @@ def test_the_caller_has_a_clock_of_its_own():
 
     for function in (changes_the_clock, changes_it_in_the_report):
         run = measure(function)
-        assert run.wall >= 0.25 and run.resident.max() > 0.9 * SIZE
-        assert np.all(np.diff(run.times) >= 0) and 0 <= run.times[0] <= run.times[-1] <= run.wall
+        assert run.wall >= 0.25
+        assert run.resident.max() > 0.9 * SIZE
+        assert np.all(np.diff(run.times) >= 0)
+        assert 0 <= run.times[0] <= run.times[-1] <= run.wall
 
 
 # --- what it may spoil ----------------------------------------------------------------------------
@@ -752,7 +770,8 @@ def test_a_function_may_change_the_root():
 @linux
 def test_who_closes_every_descriptor_is_told_so():
     run = measure(lambda: os.closerange(0, 2**16))
-    assert run.ended == "lost contact" and "closed every file descriptor" in run.error
+    assert run.ended == "lost contact"
+    assert "closed every file descriptor" in run.error
 
 
 @pytest.mark.measured
@@ -766,7 +785,8 @@ def test_a_reduce_is_part_of_the_result():
             time.sleep(600)
 
     run = measure(Leaves, objects=True)
-    assert run.ended == "returned" and "cannot leave its process (SystemExit: 0)" in run.error
+    assert run.ended == "returned"
+    assert "cannot leave its process (SystemExit: 0)" in run.error
     began = time.monotonic()
     assert measure(Sleeps, objects=True, timeout=1).ended == "timed out"
     assert time.monotonic() - began < 15
@@ -780,7 +800,9 @@ def test_who_prints_for_ever_is_stopped(capsys):
     for interval in (0.001, 30):
         run = measure(prints, interval=interval)
         out = capsys.readouterr().out
-        assert run.ended == "printed too much" and out.startswith("firstx") and len(out) < 200_000
+        assert run.ended == "printed too much"
+        assert out.startswith("firstx")
+        assert len(out) < 200_000
 
 
 # --- what comes back ------------------------------------------------------------------------------
@@ -828,11 +850,16 @@ def test_plain_data_come_back_as_they_are():
 
     run = measure(back)
     plain, arrays, nan = run.value
-    assert run.error is None and repr(plain) == repr(PLAIN) and nan != nan
+    assert run.error is None
+    assert repr(plain) == repr(PLAIN)
+    assert nan != nan
     for came, sent in zip(arrays, ARRAYS, strict=True):
-        assert type(came) is type(sent) and came.dtype == sent.dtype and came.shape == sent.shape
+        assert type(came) is type(sent)
+        assert came.dtype == sent.dtype
+        assert came.shape == sent.shape
         assert repr(came) == repr(sent)
-    assert arrays[0].flags.writeable and arrays[0].flags.owndata
+    assert arrays[0].flags.writeable
+    assert arrays[0].flags.owndata
 
 
 @each_of(
@@ -845,7 +872,9 @@ def test_plain_data_come_back_as_they_are():
 )
 def test_what_is_no_plain_data_is_named_and_never_unpickled(made, named):
     run = measure(made)
-    assert run.ended == "returned" and run.value is None and f"it is or holds {named}" in run.error
+    assert run.ended == "returned"
+    assert run.value is None
+    assert f"it is or holds {named}" in run.error
 
 
 @pytest.mark.measured
@@ -860,11 +889,9 @@ def test_a_result_has_no_end_that_the_caller_pays_for():
     assert "deep" in measure(nested, 200).error
     assert "1,048,576 values" in measure(lambda: [None] * 2_000_000).error
     wide = measure(lambda: np.broadcast_to(np.zeros(1), 250_000_000), memory_limit="100 MiB")
-    assert (
-        "larger than 16 MiB" in wide.error
-        and wide.ended == "returned"
-        and wide.resident.max() < 16 * MiB
-    )
+    assert "larger than 16 MiB" in wide.error
+    assert wide.ended == "returned"
+    assert wide.resident.max() < 16 * MiB
 
 
 def test_damaged_parcels_are_refused_or_are_plain_data():
@@ -923,9 +950,8 @@ def test_what_was_not_packed_is_refused(data):
 
 @pytest.mark.measured
 def test_keys_that_collide_are_refused_at_once():
-    keys = {step * (2**61 - 1): None for step in range(1000)} | dict.fromkeys(
-        range(1, 2000)
-    )  # 1000 have the hash 0
+    # 1000 have the hash 0
+    keys = {step * (2**61 - 1): None for step in range(1000)} | dict.fromkeys(range(1, 2000))
     began = time.process_time()
     with pytest.raises(ValueError, match="the same hash"):
         unpacked(bytes(packed(keys)))
@@ -943,7 +969,8 @@ def test_modules_are_imported_before_the_call(tmp_path, monkeypatch):
 
         return len(heavy.data)
 
-    there, first = measure(imports), measure(imports, modules=("heavy", "broken", "not_there", ""))
+    there = measure(imports)
+    first = measure(imports, modules=("heavy", "broken", "not_there", ""))
     assert there.value == first.value == 40_000_000
     assert first.peak.resident < 4_000_000 < 36_000_000 < there.peak.resident
     with pytest.raises(TypeError, match=r"write \['heavy'\]"):
@@ -955,20 +982,22 @@ def test_an_error_without_end_is_shortened():
         raise ValueError(eval(text))
 
     run = measure(raises, "'x' * 200_000_000")
-    assert run.ended == "raised" and len(run.error) < 10_000 and len(run.ending) < 2_000
+    assert run.ended == "raised"
+    assert len(run.error) < 10_000
+    assert len(run.ending) < 2_000
     lines = measure(raises, "'\\n'.join(map(str, range(1_000_000)))").error
-    assert "lines left out" in lines and lines.endswith("999999") and len(lines) < 10_000
+    assert "lines left out" in lines
+    assert lines.endswith("999999")
+    assert len(lines) < 10_000
 
 
 # --- Recording and Comparison ---------------------------------------------------------------------
 def test_recordings_and_comparisons_survive_json():
     run = measure(lambda: {"answer": 42}, heap=True)
     again = Recording.from_json(json.loads(json.dumps(run.to_json())))
-    assert (
-        again.to_json() == run.to_json()
-        and again.value == {"answer": 42}
-        and again.times.dtype == np.float64
-    )
+    assert again.to_json() == run.to_json()
+    assert again.value == {"answer": 42}
+    assert again.times.dtype == np.float64
     path = measure(Path, "somewhere", objects=True)
     assert "somewhere" in Recording.from_json(path.to_json()).value, (
         "JSON holds no Path: it's kept as its repr"
@@ -985,7 +1014,8 @@ def test_recordings_and_comparisons_survive_json():
 
 def test_a_recording_knows_its_machine(file):
     machine = measure(mapping_touched, file).machine
-    assert machine.page_size == PAGE and machine.cores == os.cpu_count()
+    assert machine.page_size == PAGE
+    assert machine.cores == os.cpu_count()
     assert machine.file_system or not any(
         one.mountpoint == "/" for one in psutil.disk_partitions(all=True)
     )
@@ -1007,10 +1037,8 @@ def test_a_comparison_keeps_order_and_chooses_the_fastest_run_that_returned(tmp_
         {"slow": lambda _: time.sleep(0.25), "once": fails_later}, tmp_path / "made", repeat=3
     )
     assert list(both) == ["slow", "once"]
-    assert (
-        both["slow"].wall == min(run.wall for run in both.runs["slow"])
-        and len(both.runs["slow"]) == 3
-    )
+    assert both["slow"].wall == min(run.wall for run in both.runs["slow"])
+    assert len(both.runs["slow"]) == 3
     assert [run.ended for run in both.runs["once"]] == ["returned", "raised", "raised"]
     assert both["once"].ended == "returned"
 
@@ -1019,9 +1047,11 @@ def test_tables_have_units_and_say_how_a_run_ended():
     both = compare({"fine": os.getpid, "broken": raising})
     header, rows = both.table("anonymous", "wall")
     assert header == ("method", "anonymous, peak", "time")
-    assert rows[1][0] == "broken (raised)" and rows[0][1].split()[1] in ("B", "KiB", "MiB")
+    assert rows[1][0] == "broken (raised)"
+    assert rows[0][1].split()[1] in ("B", "KiB", "MiB")
     html = both._repr_html_()
-    assert html.count('scope="row"') == 2 and "<caption" in html
+    assert html.count('scope="row"') == 2
+    assert "<caption" in html
     with pytest.raises(ValueError, match="no meter 'rss'; there are: anonymous"):
         both.table("rss")
 
@@ -1067,29 +1097,26 @@ def test_prints_survive_a_time_limit_and_other_alphabets(capsys):
 def test_of_very_much_that_is_printed_beginning_and_end_are_shown(capsys):
     measure(lambda: print("first", "x" * MiB, "last"))
     out = capsys.readouterr().out
-    assert (
-        out.startswith("first")
-        and out.endswith("last\n")
-        and "bytes left out" in out
-        and len(out) < 200_000
-    )
+    assert out.startswith("first")
+    assert out.endswith("last\n")
+    assert "bytes left out" in out
+    assert len(out) < 200_000
 
 
 # --- the page cache, and what can be measured -----------------------------------------------------
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root is told everything")
 def test_the_page_cache_of_a_file_of_others_is_not_told():
     seen = page_cache("/etc/passwd")
-    assert seen.cached is None and "users who own the file" in repr(seen)
+    assert seen.cached is None
+    assert "users who own the file" in repr(seen)
 
 
 @linux
 def test_abilities_are_tried():
     found = {row.meter: row.here for row in abilities().rows}
-    assert (
-        found["anonymous, file-backed, shared"]
-        and found["page cache of a file"]
-        and found["os.sendfile"]
-    )
+    assert found["anonymous, file-backed, shared"]
+    assert found["page cache of a file"]
+    assert found["os.sendfile"]
     assert abilities()._repr_html_().count("<tr>") == len(found) + 1
 
 
@@ -1102,10 +1129,13 @@ def portable(monkeypatch):
 @pytest.mark.measured
 def test_the_portable_sampler_measures_what_it_can(portable, file):
     run = measure(mapping_touched, file)
-    assert run.anonymous is None and run.peak.anonymous is None and run.virtual_peak is None
+    assert run.anonymous is None
+    assert run.peak.anonymous is None
+    assert run.virtual_peak is None
     assert {"anonymous", "file", "shared"} <= set(run.missing)
     assert run.resident.max() == pytest.approx(SIZE, abs=0.02 * SIZE + MiB)
-    assert "not measured here" in run._repr_html_() and "kinds not measured here" in repr(run)
+    assert "not measured here" in run._repr_html_()
+    assert "kinds not measured here" in repr(run)
 
 
 @pytest.mark.measured

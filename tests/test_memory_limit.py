@@ -60,14 +60,16 @@ class TestLimited:
     @pytest.mark.measured
     def test_anonymous_memory_past_the_limit_is_killed(self) -> None:
         run = in_memory_limit(own, FILE, limit=LIMIT)
-        assert run.ended == "SIGKILL" and run.peak.anonymous < LIMIT
+        assert run.ended == "SIGKILL"
+        assert run.peak.anonymous < LIMIT
         assert groups() == set()
 
     @pytest.mark.measured
     def test_a_mapping_of_four_times_the_limit_is_read_through(self, path: Path) -> None:
         run = in_memory_limit(read_through, path, limit=LIMIT)
         assert (run.ended, run.value) == ("returned", FILE // mmap.PAGESIZE)
-        assert run.peak.anonymous < LIMIT / 4 and run.peak.file < LIMIT
+        assert run.peak.anonymous < LIMIT / 4
+        assert run.peak.file < LIMIT
         assert groups() == set()
 
     def test_the_least_limit_is_enough_for_the_interpreter(self) -> None:
@@ -90,7 +92,8 @@ class TestLimited:
         used.mkdir()
         try:
             in_memory_limit(own, MiB, limit=LIMIT)
-            assert used.exists() and not left.exists()
+            assert used.exists()
+            assert not left.exists()
         finally:
             used.rmdir()
 
@@ -141,7 +144,9 @@ def test_what_is_left_of_a_limit_is_told_from_within(tmp_path):
         return empty, memory_left(), len(block)
 
     (empty, limit), (full, _), _ = in_memory_limit(left, tmp_path / "file", limit="256 MiB").value
-    assert limit == 256 * MiB and empty > 180 * MiB and 60 * MiB < empty - full < 70 * MiB
+    assert limit == 256 * MiB
+    assert empty > 180 * MiB
+    assert 60 * MiB < empty - full < 70 * MiB
     assert memory_left() is None or memory_left()[1] != limit
 
 
@@ -149,7 +154,8 @@ def test_what_is_left_of_a_limit_is_told_from_within(tmp_path):
 @pytest.mark.measured  # of a parent and its child, the kernel may kill both
 def test_what_the_kernel_killed_at_a_limit_is_counted():
     def killed_one():
-        before, child = killed(), os.fork()
+        before = killed()
+        child = os.fork()
         if not child:
             os._exit(len(bytearray(256 * MiB).replace(b"\0", b"1")) == 0)
         _, status = os.waitpid(child, 0)

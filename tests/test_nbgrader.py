@@ -104,10 +104,8 @@ def types(folder: Path, student: str, name: str, score: float | None, words: str
         book.db.commit()
 
 
-SCORES, UNGRADED = (
-    "nbgrader's gradebook has the scores of {} answers",
-    "1 could not be graded, for you to settle: bob 02.report",
-)
+SCORES = "nbgrader's gradebook has the scores of {} answers"
+UNGRADED = "1 could not be graded, for you to settle: bob 02.report"
 
 
 def puts(folder: Path, rows: list[Row] = ROWS, course: Course = COURSE) -> str:
@@ -154,7 +152,8 @@ def course(released: Path, tmp_path: Path) -> Path:
 
 def test_source_is_released_with_each_starter_as_it_stands(released: Path):
     release = released / "release" / LESSON / f"{LESSON}.ipynb"
-    ours, theirs = cells(NOTEBOOKS / f"{LESSON}.ipynb"), cells(release)
+    ours = cells(NOTEBOOKS / f"{LESSON}.ipynb")
+    theirs = cells(release)
     assert {name: "".join(cell["source"]) for name, cell in ours.items()} == {
         name: "".join(cell["source"]).removesuffix("\n") for name, cell in theirs.items()
     }
@@ -247,7 +246,8 @@ def test_an_override_counts_before_the_check(course: Path):
     }
     assert puts(course, course=replace(COURSE, overrides=overrides)) == SCORES.format(9)
     found = grades(course)
-    assert found["bob", "02-report"][0] == 6.0 and not found["bob", "02-report"][4]
+    assert found["bob", "02-report"][0] == 6.0
+    assert not found["bob", "02-report"][4]
     assert found["bob", "02-report"][2].startswith("Cut short.\n\n6 points, given by your teacher.")
     assert found["ada", "02-hidden"][0] == 0.0
     assert found["eve", "02-hidden"][::2] == (
@@ -337,7 +337,8 @@ def test_settings_that_would_run_students_code_are_refused(course: Path, setting
 
 
 def test_a_source_that_a_teacher_changed_is_not_written_over(course: Path):
-    lesson, source = NOTEBOOKS / f"{LESSON}.ipynb", course / "source" / LESSON / f"{LESSON}.ipynb"
+    lesson = NOTEBOOKS / f"{LESSON}.ipynb"
+    source = course / "source" / LESSON / f"{LESSON}.ipynb"
     as_it_was = source.read_bytes()
     with pytest.raises(NotReady, match=r"It may be your work: move the folder .* away"):
         make_source(course, [lesson], Course())  # 02.chunks has different points here

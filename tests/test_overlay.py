@@ -35,11 +35,9 @@ def test_only_what_is_opened_for_writing_is_copied_up(image: Path):
     before = mounts()
     assert on_overlay(layers, image, "rb").value[:2] == ([], b"content")
     run = on_overlay(layers, image, "r+b")
-    assert (
-        run.value[:2] == (["image file"], b"!ontent")
-        and image.read_bytes() == b"content"
-        and mounts() == before
-    )
+    assert run.value[:2] == (["image file"], b"!ontent")
+    assert image.read_bytes() == b"content"
+    assert mounts() == before
     assert run.machine.file_system == "an overlay of layers in memory"
 
 

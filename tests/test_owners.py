@@ -38,13 +38,15 @@ def test_arrays_and_memoryviews():
     assert way_to_owner(np.ndarray(3, buffer=owner))[-1] is owner
     strided = np.lib.stride_tricks.as_strided(array, (2, 2), (8, 8))
     assert types(strided) == ["ndarray", "DummyArray", "ndarray", "memoryview", "bytearray"]
-    assert link_of(array).attribute == ".base" and link_of(memoryview(owner)) == (".obj", owner)
+    assert link_of(array).attribute == ".base"
+    assert link_of(memoryview(owner)) == (".obj", owner)
 
 
 def test_a_memmap_lies_over_its_mapping(path: Path):
     mapped = np.memmap(path, mode="r")
     assert types(np.asarray(mapped)[3:]) == ["ndarray", "ndarray", "memmap", "mmap"]
-    assert mapping_under(mapped[5:]) is mapped._mmap and mapping_under(mapped.copy()) is None
+    assert mapping_under(mapped[5:]) is mapped._mmap
+    assert mapping_under(mapped.copy()) is None
 
 
 def test_shared_memory_lies_over_its_mapping():
@@ -110,16 +112,19 @@ def test_which_file_lies_at_an_address(path: Path):
     mapped = np.memmap(path, mode="r")
     first = mapped.__array_interface__["data"][0]
     assert [is_mapped_at(path, first + at) for at in (0, 4095, -1)] == [True, True, False]
-    assert not is_mapped_at(path, np.zeros(3).ctypes.data) and not is_mapped_at(path.parent, first)
+    assert not is_mapped_at(path, np.zeros(3).ctypes.data)
+    assert not is_mapped_at(path.parent, first)
 
 
 def test_what_runs_in_a_ring_ends():
     class Between:
         def __init__(self, array: np.ndarray) -> None:
-            self.__array_interface__, self.base = array.__array_interface__, self
+            self.__array_interface__ = array.__array_interface__
+            self.base = self
 
     ring = Between(np.zeros(4))
-    assert types(np.asarray(ring)) == ["ndarray", "Between"] and types(ring) == ["Between"]
+    assert types(np.asarray(ring)) == ["ndarray", "Between"]
+    assert types(ring) == ["Between"]
 
     class Knot(ctypes.Structure):
         pass
@@ -127,7 +132,8 @@ def test_what_runs_in_a_ring_ends():
     Knot._fields_ = (("next", ctypes.POINTER(Knot)),)
     knot = Knot()
     knot.next = ctypes.pointer(knot)
-    assert types(knot.next)[0] == "LP_Knot" and len(types(knot.next)) < 4
+    assert types(knot.next)[0] == "LP_Knot"
+    assert len(types(knot.next)) < 4
 
 
 def test_what_owns_its_bytes_leads_nowhere_and_no_code_of_an_object_runs():
@@ -143,4 +149,6 @@ def test_what_owns_its_bytes_leads_nowhere_and_no_code_of_an_object_runs():
         Guarded(),
     ):
         (one,) = way_to_owner(owner)
-        assert one is owner and link_of(owner) is None and mapping_under(owner) in (None, owner)
+        assert one is owner
+        assert link_of(owner) is None
+        assert mapping_under(owner) in (None, owner)

@@ -83,7 +83,8 @@ def on_a_disk(path: Path) -> None:
 def evicted(path: Path) -> None:
     on_a_disk(path)
     seen = drop_from_cache(path)
-    assert seen.count == 0 and seen.why == ""
+    assert seen.count == 0
+    assert seen.why == ""
 
 
 # --- maps -----------------------------------------------------------------------------------------
@@ -91,14 +92,18 @@ def test_a_region_is_found_by_address_with_its_file(file, private):
     private[0]
     region = page_map(private).region
     assert (Path(region.path), region.kind, region.offset) == (file, "file", 0)
-    assert region.permissions[:2] == "rw" and not region.shared and not region.deleted
-    assert region.inode == file.stat().st_ino and region.end - region.start == PAGES * PAGE
+    assert region.permissions[:2] == "rw"
+    assert not region.shared
+    assert not region.deleted
+    assert region.inode == file.stat().st_ino
+    assert region.end - region.start == PAGES * PAGE
     file.unlink()
     assert page_map(private).region.deleted
 
 
 def test_what_is_in_memory_of_a_folders_files(tmp_path):
-    path, size = tmp_path / "with a space", 64 * mmap.PAGESIZE
+    path = tmp_path / "with a space"
+    size = 64 * mmap.PAGESIZE
     path.write_bytes(bytes(size))
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
         path.unlink()
@@ -106,7 +111,8 @@ def test_what_is_in_memory_of_a_folders_files(tmp_path):
         assert (region.end - region.start, region.deleted, held["Rss"]) == (size, True, 0)
         assert not max(mapping[:: mmap.PAGESIZE])
         ((_, held),) = files_in_memory(tmp_path)
-        assert held["Rss"] == held["Pss"] == size and not held["Anonymous"]
+        assert held["Rss"] == held["Pss"] == size
+        assert not held["Anonymous"]
         assert files_in_memory(tmp_path / "other") == ()
 
 
@@ -114,7 +120,9 @@ def test_the_kinds_of_regions_are_told(bare):
     assert page_map(bare).region.kind == "anonymous"
     with mmap.mmap(-1, PAGE) as shared:
         region = page_map(shared).region
-        assert region.kind == "shared memory" and region.shared and not region.deleted
+        assert region.kind == "shared memory"
+        assert region.shared
+        assert not region.deleted
     found = regions()
     assert {"file", "anonymous", "stack", "kernel"} <= {region.kind for region in found}
     assert all(a.end <= b.start for a, b in itertools.pairwise(found))
@@ -145,11 +153,9 @@ def test_no_such_process_is_said():
 )
 def test_each_line_of_maps_has_its_kind(line, kind):
     region = maps._region(line)
-    assert (
-        region.kind == kind
-        and (region.start, region.end) == (0x7F00, 0x7F10)
-        and not region.deleted
-    )
+    assert region.kind == kind
+    assert (region.start, region.end) == (0x7F00, 0x7F10)
+    assert not region.deleted
 
 
 # --- page maps ------------------------------------------------------------------------------------
@@ -168,7 +174,8 @@ def test_exactly_the_written_pages_of_a_private_mapping_are_anonymous(private):
 
 def test_the_page_of_zeros_is_nobodys_alone(bare):
     bare[5 * PAGE]
-    assert page_map(bare).count(ANONYMOUS) == 0 and page_map(bare).which(FORKED).tolist() == [5]
+    assert page_map(bare).count(ANONYMOUS) == 0
+    assert page_map(bare).which(FORKED).tolist() == [5]
     write(bare, [5])
     assert page_map(bare).which(ANONYMOUS).tolist() == [5]
 
@@ -176,15 +183,12 @@ def test_the_page_of_zeros_is_nobodys_alone(bare):
 def test_shared_memory_is_told_from_files(file):
     with mmap.mmap(-1, PAGES * PAGE) as shared:
         write(shared, CHOSEN)
-        assert (
-            page_map(shared).which(SHARED).tolist() == CHOSEN
-            and page_map(shared).count(FILE, ANONYMOUS) == 0
-        )
+        assert page_map(shared).which(SHARED).tolist() == CHOSEN
+        assert page_map(shared).count(FILE, ANONYMOUS) == 0
     with open(file, "r+b") as f, mmap.mmap(f.fileno(), 0) as mapping:
         write(mapping, [2])
-        assert (
-            page_map(mapping).states[2] == FILE and page_map(mapping).count(SHARED, ANONYMOUS) == 0
-        )
+        assert page_map(mapping).states[2] == FILE
+        assert page_map(mapping).count(SHARED, ANONYMOUS) == 0
     with open(f"/proc/self/fd/{os.memfd_create('weights')}", "r+b") as f:
         f.truncate(PAGE)
         with mmap.mmap(f.fileno(), PAGE) as mapping:
@@ -205,7 +209,8 @@ def test_an_array_counts_from_its_lowest_to_its_highest_byte(bare):
     ):
         seen = page_map(view)
         assert (seen.address // PAGE - whole.ctypes.data // PAGE, len(seen)) == (first, pages)
-    assert len(page_map(b"abc")) <= 2 and page_map(bytearray(b"abc")).count(ANONYMOUS) >= 1
+    assert len(page_map(b"abc")) <= 2
+    assert page_map(bytearray(b"abc")).count(ANONYMOUS) >= 1
     del whole, view  # or the mapping can't be closed
 
 
@@ -215,7 +220,8 @@ def test_looking_brings_nothing_in(bare, file):
     evicted(file)
     with open(file, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
         where(mapping), page_map(mapping), page_cache(file)
-        assert page_map(mapping).present == 0 and page_cache(file).count == 0
+        assert page_map(mapping).present == 0
+        assert page_cache(file).count == 0
 
 
 @each_of(
@@ -234,7 +240,8 @@ def test_page_map_rejects_what_it_cannot_look_at(args, options, kind, message):
 
 
 def test_a_closed_mapping_and_a_released_view_have_no_pages():
-    closed, released = mmap.mmap(-1, PAGE), memoryview(b"abc")
+    closed = mmap.mmap(-1, PAGE)
+    released = memoryview(b"abc")
     closed.close()
     released.release()
     for nothing in (closed, released):
@@ -244,7 +251,8 @@ def test_a_closed_mapping_and_a_released_view_have_no_pages():
 
 def test_pages_caches_and_sharings_survive_json(bare, file):
     write(bare, CHOSEN)
-    unseen, uncached = PageMap(None, why="no such system"), PageCache(file, 5, None, "why not")
+    unseen = PageMap(None, why="no such system")
+    uncached = PageCache(file, 5, None, "why not")
     for kind, plain in (
         (PageMap, page_map(bare)),
         (PageMap, unseen),
@@ -254,9 +262,9 @@ def test_pages_caches_and_sharings_survive_json(bare, file):
     ):
         text = json.dumps(plain.to_json())
         again = kind.from_json(json.loads(text))
-        assert (
-            repr(again) == repr(plain) and again.why == plain.why and str(file.parent) not in text
-        )
+        assert repr(again) == repr(plain)
+        assert again.why == plain.why
+        assert str(file.parent) not in text
         with pytest.raises(ValueError, match="not a 'zero-copy "):
             kind.from_json({})
     assert np.array_equal(PageMap.from_json(page_map(bare).to_json()).states, page_map(bare).states)
@@ -270,10 +278,14 @@ def test_pages_caches_and_sharings_survive_json(bare, file):
 def test_where_pages_cannot_be_read_the_result_says_so(monkeypatch, bare):
     reason = "no pages on this system"
     monkeypatch.setattr(maps, "why_not", lambda: reason)
-    pages, at = page_map(bare), where(bare)
+    pages = page_map(bare)
+    at = where(bare)
     assert (pages.states, pages.present, pages.count(FILE), pages.which(FILE)) == (None,) * 4
-    assert at.memory == NOT_MEASURED and at.states.states is None
-    assert reason in repr(pages) and reason in repr(at) and reason in at._repr_html_()
+    assert at.memory == NOT_MEASURED
+    assert at.states.states is None
+    assert reason in repr(pages)
+    assert reason in repr(at)
+    assert reason in at._repr_html_()
     assert sharing([os.getpid()]).missing == ("sharing",)
     assert not {row.meter: row.here for row in abilities().rows}["page states"]
 
@@ -291,10 +303,10 @@ def test_a_file_just_written_is_dirty_until_it_is_synced(disk: Path):
         f.write(b"edited")
         f.flush()
         one = page_cache(path)
-    assert (
-        1 <= one.dirty + one.writeback <= PAGES
-    )  # pages that the kernel keeps as one folio count together
-    assert one.dirty_pages[5] and one.dirty_pages.sum() == one.dirty
+    # pages that the kernel keeps as one folio count together
+    assert 1 <= one.dirty + one.writeback <= PAGES
+    assert one.dirty_pages[5]
+    assert one.dirty_pages.sum() == one.dirty
     assert drop_from_cache(path).count == 0
 
 
@@ -302,7 +314,8 @@ def test_pages_that_are_mapped_stay_and_it_is_said_who_has_them(file):
     with open(file, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
         advise(mapping, "populate_read")
         seen = drop_from_cache(file)
-        assert seen.count == PAGES and f"{PAGES} pages stay: mapped by this process" in seen.why
+        assert seen.count == PAGES
+        assert f"{PAGES} pages stay: mapped by this process" in seen.why
         command = [sys.executable, "-c", HOLD, str(file)]
         with subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -343,9 +356,8 @@ def test_a_page_that_is_not_ours_alone_is_not_thrown_away(private):
 def test_errors_of_advice_name_it(private):
     with pytest.raises(ValueError, match="no advice 'soon'; there are: normal, random"):
         advise(private, "soon")
-    with pytest.raises(
-        OSError, match="madvise 'remove'"
-    ):  # a hole cannot be made in a private mapping
+    # a hole cannot be made in a private mapping
+    with pytest.raises(OSError, match="madvise 'remove'"):
         advise(private, "remove")
     for start, length in ((-1, None), (0, 0), (0, PAGES * PAGE + 1), (PAGES * PAGE, None)):
         with pytest.raises(ValueError, match="are not in a buffer"):
@@ -358,12 +370,12 @@ def test_a_view_of_a_mapping_lies_in_the_file_at_its_offset(file, private):
     numbers[0], numbers[-1]
     at = where(numbers)
     assert (at.memory, at.path, at.offset, at.size) == ("file", file, 5 * PAGE + 3, 4 * PAGE - 3)
-    assert (
-        at.address == numbers.ctypes.data
-        and len(at.states) == 4
-        and at.states.present == page_map(numbers).present
-    )
-    assert at.owners[0][0] == "ndarray" and at.owners[-1][0] == "mmap" and at.writable
+    assert at.address == numbers.ctypes.data
+    assert len(at.states) == 4
+    assert at.states.present == page_map(numbers).present
+    assert at.owners[0][0] == "ndarray"
+    assert at.owners[-1][0] == "mmap"
+    assert at.writable
     for text in (repr(at), at._repr_html_()):
         assert "file: a file.bin, from byte 20,483" in text or PAGE != 4096
         assert "mmap: a mapping of" in text
@@ -380,11 +392,9 @@ def test_the_kinds_of_memory_are_told(bare):
     segment = shared_memory.SharedMemory(create=True, size=PAGE)
     try:
         at = where(segment.buf)
-        assert (
-            at.memory == "shared memory"
-            and at.path == Path("/dev/shm") / segment.name.lstrip("/")
-            and at.writable
-        )
+        assert at.memory == "shared memory"
+        assert at.path == Path("/dev/shm") / segment.name.lstrip("/")
+        assert at.writable
     finally:
         segment.close()
         segment.unlink()
@@ -394,9 +404,9 @@ def test_writable_is_of_the_view_and_of_the_mapping(private, file):
     view = np.frombuffer(private, np.uint8)
     view.flags.writeable = False
     at = where(view)
-    assert (
-        not at.writable and at.reason == "a read-only view" and "no: a read-only view" in repr(at)
-    )
+    assert not at.writable
+    assert at.reason == "a read-only view"
+    assert "no: a read-only view" in repr(at)
     with open(file, "r+b") as f, mmap.mmap(f.fileno(), 0) as shared:
         assert "yes: everybody who maps it sees it" in repr(where(shared))
     assert "yes: into a page of this process alone" in repr(where(private))
@@ -411,7 +421,5 @@ def test_shared_memory_is_not_counted_as_a_file():
     with mmap.mmap(-1, 32 * MiB) as memory:
         memory[:] = bytes(32 * MiB)
         after = sharing({"me": os.getpid()})
-    assert (
-        after.total("rss") - before.total("rss") > 31 * MiB
-        and after.total("file") - before.total("file") < 8 * MiB
-    )
+    assert after.total("rss") - before.total("rss") > 31 * MiB
+    assert after.total("file") - before.total("file") < 8 * MiB

@@ -49,7 +49,8 @@ def test_every_prediction_of_a_lesson_is_counted():
             r'predict\(\s*"(01\.[\w-]+)"', "\n".join("".join(cell["source"]) for cell in cells)
         )
     )
-    assert len(asked) > 5 and re.search(rf"0 of {len(asked)} ", lines()["01"])
+    assert len(asked) > 5
+    assert re.search(rf"0 of {len(asked)} ", lines()["01"])
 
 
 def test_feedback_that_the_teacher_gave_back_is_linked(tmp_path, monkeypatch):
@@ -82,13 +83,15 @@ def test_what_was_done_is_shown():
     )
     page = BeautifulSoup(progress().html, "html.parser")
     assert [badge.get_text() for badge in page.select(".zc-badge")] == stand.split(" · ")
-    assert page.progress["value"] == "4" and len(page("tr")) == len(folders.lessons()) + 1
+    assert page.progress["value"] == "4"
+    assert len(page("tr")) == len(folders.lessons()) + 1
 
 
 def test_when_all_is_done_nothing_is_next():
     for one in exercises():
         state.keep("exercises", one.key, {"attempts": 1, "right": True})
-    assert "Next: 00" not in last() and 'Next: quiz("00.zero-copy") in 00 Start here.' in last()
+    assert "Next: 00" not in last()
+    assert 'Next: quiz("00.zero-copy") in 00 Start here.' in last()
     for one in quizzes():
         state.keep("quizzes", one.key, "abcd")
     assert last().endswith("That's all there is.")
@@ -107,8 +110,10 @@ def test_a_damaged_state_is_no_state(folder: Path, text: str):
 def test_in_plain_python_the_starter_is_shown():
     state.keep("exercises", "02.chunks", {"attempts": 3, "right": True})
     shown = exercise("02.chunks").reset()
-    assert repr(shown) == exercise("02.chunks").cell and "copy_small" in shown.html
-    assert exercise("02.chunks").attempts == 3 and exercise("02.chunks").was_right
+    assert repr(shown) == exercise("02.chunks").cell
+    assert "copy_small" in shown.html
+    assert exercise("02.chunks").attempts == 3
+    assert exercise("02.chunks").was_right
 
 
 TERMINAL = """

@@ -95,7 +95,8 @@ def test_a_lesson_runs_once_and_again_when_it_changes(
     notebook = nbformat.read(copy, 4)
     assert notebook.cells[1].outputs[0].text.split() == [sys.executable, str(tmp_path), "1", "1"]
     facts = notebook.metadata.zero_copy
-    assert facts.wall > 1 and 64 << 20 < facts.peak < 512 << 20
+    assert facts.wall > 1
+    assert 64 << 20 < facts.peak < 512 << 20
 
     made = copy.stat().st_mtime_ns
     assert executed(lesson, tmp_path / "executed") == copy
@@ -171,18 +172,21 @@ def test_a_lesson_that_fails_runs_once_more(
     monkeypatch.setattr(publish_main, "executed", once)
     with pytest.raises(LessonFailed) if failures == 2 else nullcontext():
         assert publish_main.ran(Path("01")) == Path("01")
-    assert len(runs) == 2 and "01: a claim differs\nOnce more" in capsys.readouterr().err
+    assert len(runs) == 2
+    assert "01: a claim differs\nOnce more" in capsys.readouterr().err
 
 
 def test_only_the_instructor_sees_solutions_and_notes(pages):
-    student, instructor = pages["student/02_copy_all.html"], pages["instructor/02_copy_all.html"]
+    student = pages["student/02_copy_all.html"]
+    instructor = pages["instructor/02_copy_all.html"]
     for text in ("solution-only-text", "wrong-answer-text", "Reuse one", "who can take them back"):
         holding = {name for name, page in pages.items() if text in str(page)} - {
             "instructor/02_copy_all_answers.html"
         }
         assert holding == {"instructor/02_copy_all.html", "instructor/search.html"}
     assert student.select_one(".starter").get_text().strip().startswith("def copy(source, target):")
-    assert student.select_one(".answers") and not instructor.select_one(".answers")
+    assert student.select_one(".answers")
+    assert not instructor.select_one(".answers")
     assert all(choice.has_attr("open") for choice in instructor.select(".zc-choice"))
     assert not any(choice.has_attr("open") for choice in student.select(".zc-choice"))
     solution = instructor.select_one(".solution")
@@ -202,13 +206,12 @@ def test_answers_hold_every_choice_with_its_feedback(pages):
 def test_a_page_is_set_and_not_dumped(pages):
     page = pages["student/02_copy_all.html"]
     assert "In [" not in page.get_text()
-    assert (
-        page.html["lang"]
-        and page.select_one("a.skip")["href"] == "#text"
-        and page.main["id"] == "text"
-    )
+    assert page.html["lang"]
+    assert page.select_one("a.skip")["href"] == "#text"
+    assert page.main["id"] == "text"
     assert [h.name for h in page.find_all(re.compile("h[1-6]"))] == ["h1", "h2", "h3", "h2", "h2"]
-    assert page.h1.get_text() == "Copy all" and page.select_one(".number").get_text() == "Lesson 02"
+    assert page.h1.get_text() == "Copy all"
+    assert page.select_one(".number").get_text() == "Lesson 02"
     assert page.main.get_text().count("Previous: Look first") == 1, (
         "the header says it, so the text need not"
     )
@@ -225,7 +228,8 @@ def test_a_page_is_set_and_not_dumped(pages):
     assert [pre.get_text() for pre in page.select("pre.output")] == [
         "calls  1\nbytes  268,435,456\n"
     ]
-    assert page.select_one(".zc-predict") and "model_id" not in str(page)
+    assert page.select_one(".zc-predict")
+    assert "model_id" not in str(page)
 
 
 def test_index_claims_and_glossary(pages):
@@ -236,7 +240,8 @@ def test_index_claims_and_glossary(pages):
         "Look first",
         "Copy all",
     ]
-    assert "65\xa0minutes without" in index.get_text() and "75\xa0with" in index.get_text()
+    assert "65\xa0minutes without" in index.get_text()
+    assert "75\xa0with" in index.get_text()
     rows = [
         [cell.get_text().strip() for cell in row.find_all(["th", "td"])]
         for row in index.select(".brief tr")
@@ -276,9 +281,8 @@ def test_index_claims_and_glossary(pages):
         "Lesson 03 · Lesson 04",
     ]
     assert claims.select_one("#slurp .verdict").get_text() == "Misleading."
-    assert claims.select_one("#slurp dd code") and claims.select_one(
-        "#slurp a[href^='https://man7']"
-    )
+    assert claims.select_one("#slurp dd code")
+    assert claims.select_one("#slurp a[href^='https://man7']")
     assert glossary.select_one("#page-cache dd")
 
 
@@ -301,10 +305,8 @@ def test_each_edition_has_every_page(pages):
 
 
 def test_a_worksheet_asks_and_the_sheet_of_answers_answers(pages):
-    sheet, answers = (
-        pages["worksheet/02_copy_all.html"],
-        pages["instructor/02_copy_all_answers.html"],
-    )
+    sheet = pages["worksheet/02_copy_all.html"]
+    answers = pages["instructor/02_copy_all_answers.html"]
     asked = [" ".join(item.div.get_text().split()) for item in sheet.select(".item")]
     assert "the page cache" in asked[0].split("Predict.")[0], "the end of the prose above"
     question = sample_lessons.PREDICT.question.replace("`", "")
@@ -316,7 +318,8 @@ def test_a_worksheet_asks_and_the_sheet_of_answers_answers(pages):
         "(a) It is too small",
         "(b) No allocator was asked",
     ]
-    assert "def copy(source, target):" in asked[2] and len(sheet.select(".room i")) == 13
+    assert "def copy(source, target):" in asked[2]
+    assert len(sheet.select(".room i")) == 13
     for what in (
         ".zc-figure",
         ".zc-table",
@@ -328,22 +331,19 @@ def test_a_worksheet_asks_and_the_sheet_of_answers_answers(pages):
     ):
         assert not sheet.select(what), what
     told = [" ".join(item.div.get_text().split()) for item in answers.select(".item")]
-    assert (
-        len(told) == len(asked) == 3
-        and "Measured: 256 MiB." in told[0]
-        and "✓ Right. The pages" in told[1]
-    )
-    assert "solution-only-text" in told[2] and not answers.select(".room, .zc-quiz, .zc-exercise")
+    assert len(told) == len(asked) == 3
+    assert "Measured: 256 MiB." in told[0]
+    assert "✓ Right. The pages" in told[1]
+    assert "solution-only-text" in told[2]
+    assert not answers.select(".room, .zc-quiz, .zc-exercise")
 
 
 @pytest.mark.parametrize("edition", module.LABELS)
 def test_what_is_said_to_a_student_at_work_is_not_printed(pages, edition: str):
     text = pages[f"{edition}/02_copy_all.html"].get_text()
-    assert (
-        "Not attempted" not in text
-        and "No prediction yet" not in text
-        and "Measured: 256 MiB." in text
-    )
+    assert "Not attempted" not in text
+    assert "No prediction yet" not in text
+    assert "Measured: 256 MiB." in text
     assert ("Click an answer." in text) == (edition == "student")
 
 
@@ -356,7 +356,8 @@ def test_an_appendix_is_made_of_a_notebook_and_checked_as_lessons_are(tmp_path: 
             ]
         )
         nbformat.write(own, tmp_path / OWN_CODE.name)
-        folder, lessons = tmp_path / "handouts", sample_lessons.write(tmp_path)
+        folder = tmp_path / "handouts"
+        lessons = sample_lessons.write(tmp_path)
         sample_lessons.handouts(lessons, folder, own_code=tmp_path / OWN_CODE.name)
         return (folder / "student" / f"{OWN_CODE.stem}.html").read_text(encoding="utf-8")
 
@@ -366,9 +367,8 @@ def test_an_appendix_is_made_of_a_notebook_and_checked_as_lessons_are(tmp_path: 
         "My own",
     ]
     assert page.select_one("[data-cell=own-shows]").get_text().strip().endswith("64 MiB02")
-    assert page.select_one("a.term").get_text() == "page fault" and page.select(
-        "a[href='02_copy_all.html']"
-    )
+    assert page.select_one("a.term").get_text() == "page fault"
+    assert page.select("a[href='02_copy_all.html']")
     with pytest.raises(
         HandoutError, match=f"student/{OWN_CODE.stem}.html, cell own-shows: a script"
     ):
@@ -512,15 +512,12 @@ def test_the_index_tells_what_is_new(tmp_path: Path):
     )
     title, html = module._news(news)
     tree = BeautifulSoup(html, "html.parser")
-    assert (
-        title == "1.1"
-        and "old" not in html
-        and tree.strong.get_text() == "dark"
-        and not tree.find(id=True)
-    )
-    assert tree.li.get_text() == "dark here, there" and [link["href"] for link in tree("a")] == [
-        "https://a.org/"
-    ]
+    assert title == "1.1"
+    assert "old" not in html
+    assert tree.strong.get_text() == "dark"
+    assert not tree.find(id=True)
+    assert tree.li.get_text() == "dark here, there"
+    assert [link["href"] for link in tree("a")] == ["https://a.org/"]
     assert module._news(tmp_path / "none.md") is None
 
 
@@ -655,9 +652,8 @@ def test_an_empty_output_is_left_out(build):
         "x", id="look-here", outputs=[new_output("display_data", {"text/html": ""})]
     )  # a progress bar
     page = build(n02_x=sample_lessons.lesson(cell))["student/02_x.html"]
-    assert page.select_one("[data-cell=look-here] pre.code") and not page.select(
-        "[data-cell=look-here] .output"
-    )
+    assert page.select_one("[data-cell=look-here] pre.code")
+    assert not page.select("[data-cell=look-here] .output")
 
 
 @pytest.mark.parametrize("gone", ["# 00", "15 minutes", "You will learn"])
@@ -687,11 +683,13 @@ def test_a_refused_build_leaves_the_last_one_and_a_new_one_takes_its_place(build
 
 
 def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    folder, rename = tmp_path / "handouts", Path.rename
+    folder = tmp_path / "handouts"
+    rename = Path.rename
     (tmp_path / ".handouts-01234567.partial" / "new").mkdir(parents=True)
     write_folder(folder, {"index.html": b"0", "old/page.html": b""})
     write_folder(folder, {"index.html": b"1", "new/page.html": b""})
-    assert (folder / "index.html").read_bytes() == b"1" and sorted(os.listdir(folder)) == [
+    assert (folder / "index.html").read_bytes() == b"1"
+    assert sorted(os.listdir(folder)) == [
         "index.html",
         "new",
     ]
@@ -704,7 +702,8 @@ def test_a_folder_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(Path, "rename", fails)
     with pytest.raises(OSError, match="in use"):
         write_folder(folder, {"index.html": b"2"})
-    assert (folder / "index.html").read_bytes() == b"1" and os.listdir(tmp_path) == ["handouts"]
+    assert (folder / "index.html").read_bytes() == b"1"
+    assert os.listdir(tmp_path) == ["handouts"]
 
 
 def test_notes_for_teachers_come_from_a_file_of_their_own(tmp_path: Path):
@@ -721,9 +720,8 @@ def test_notes_for_teachers_come_from_a_file_of_their_own(tmp_path: Path):
     )
     lesson = read(executed_copy, tmp_path)
     after = lesson.notebook.cells[[c.id for c in lesson.notebook.cells].index(cell) + 1]
-    assert after.source == "**Ask:** who-guessed?" and "who-guessed" not in str(
-        body(lesson, "student", None)
-    )
+    assert after.source == "**Ask:** who-guessed?"
+    assert "who-guessed" not in str(body(lesson, "student", None))
     assert lesson.notebook.cells[-1].source == "## Of it all\n\nWords.", (
         "what is no cell's ends the lesson"
     )

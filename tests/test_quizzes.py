@@ -28,16 +28,16 @@ def test_the_marked_answer_is_the_measured_one(one: Quiz):
 @each
 def test_every_choice_opens_to_its_feedback(one: Quiz):
     html = one._repr_html_()
-    assert (
-        html.startswith('<div class="zc-quiz"') and html.count("<details") == len(one.choices) >= 3
-    )
+    assert html.startswith('<div class="zc-quiz"')
+    assert html.count("<details") == len(one.choices) >= 3
     assert html.count('data-right="yes"') == 1
     told = re.findall(r"</summary><p><strong [^>]*>(.*?)</strong> (.*?)</p></details>", html, re.S)
     assert [came for came, _ in told] == [
         "✓ Right." if each.right else "✗ Not this one." for each in one.choices
     ]
     assert all(re.search(r"\w{3}", text) and not text.startswith("Yes") for _, text in told)
-    assert "Click an answer." in html and " open>" not in html
+    assert "Click an answer." in html
+    assert " open>" not in html
     assert all(choice.text.split("`")[0] in repr(one) for choice in one.choices)
     assert "right" not in repr(one).splitlines()[1]
 
@@ -69,16 +69,19 @@ def test_what_is_clicked_is_marked_and_kept(a_student: None):
     one = quiz("02.counter")
     buttons = one.widget.children[1::2]
     assert [button.description[:4] for button in buttons] == ["(a) ", "(b) ", "(c) ", "(d) "]
-    assert not any(shown(one)) and not one.clicked
+    assert not any(shown(one))
+    assert not one.clicked
     for at in (2, 1, 1):
         buttons[at].click()
         assert one.solved == (at == 1)
     first, right, wrong, last = shown(quiz("02.counter"))
-    assert shown(one) == [first, right, wrong, last] and not first and not last
-    assert right.startswith("✓ Right. The mapping") and wrong.startswith(
-        "✗ Not this one. It counts"
-    )
-    assert quiz("02.counter").clicked == "cb" and quiz("02.counter").solved
+    assert shown(one) == [first, right, wrong, last]
+    assert not first
+    assert not last
+    assert right.startswith("✓ Right. The mapping")
+    assert wrong.startswith("✗ Not this one. It counts")
+    assert quiz("02.counter").clicked == "cb"
+    assert quiz("02.counter").solved
     assert re.findall(r"<details[^>]* open><summary[^>]*>\((.)", one._repr_html_()) == ["b", "c"]
 
 
@@ -90,7 +93,9 @@ def test_what_is_no_answer_is_none(a_student: None, found: object):
 
 def test_feedback_without_a_mouse(a_student: None):
     one = quiz("02.counter")
-    assert one.feedback("b").startswith("Right. The") and one.feedback("(B)") == one.feedback("b")
-    assert one.clicked == "b" and shown(one)[1].startswith("✓ Right.")
+    assert one.feedback("b").startswith("Right. The")
+    assert one.feedback("(B)") == one.feedback("b")
+    assert one.clicked == "b"
+    assert shown(one)[1].startswith("✓ Right.")
     with pytest.raises(ValueError, match="there are: a, b, c, d"):
         one.feedback("z")

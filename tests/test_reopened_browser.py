@@ -153,16 +153,17 @@ def test_nbconvert_writes_the_copies(notebook: Path):
     command = [sys.executable, "-m", "nbconvert", "--to", "html", "--stdout", str(notebook)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     page = BeautifulSoup(done.stdout, "html.parser").main
-    assert "300 MiB" in page.get_text() and "☑ the cache" in page.get_text()
+    assert "300 MiB" in page.get_text()
+    assert "☑ the cache" in page.get_text()
     told = "".join(picture["alt"] for picture in page("img"))
-    assert "Marked: Types 4:" in told and "1 anonymous (page 3)" in told
-    assert (
-        not NOT_SHOWN.search(str(page))
-        and "widget-view" not in str(page)
-        and "UserWarning" not in done.stderr
-    )
+    assert "Marked: Types 4:" in told
+    assert "1 anonymous (page 3)" in told
+    assert not NOT_SHOWN.search(str(page))
+    assert "widget-view" not in str(page)
+    assert "UserWarning" not in done.stderr
 
 
 def test_a_progress_bar_was_shown_and_leaves_nothing(notebook: Path):
     (output,) = json.loads(notebook.read_text())["cells"][-1]["outputs"]
-    assert output["data"].keys() == {"text/html"} and not "".join(output["data"]["text/html"])
+    assert output["data"].keys() == {"text/html"}
+    assert not "".join(output["data"]["text/html"])

@@ -1,12 +1,14 @@
-"""A room of `helpers` imports only what the README's table of rooms lets it import."""
+"""A room of `helpers` imports only what the table of rooms in helpers/README.md lets it import."""
 
 import ast
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import weight
 
 from helpers.folders import ROOT
 
@@ -54,7 +56,7 @@ def used(room: str) -> dict[str, str]:
     return found
 
 
-TABLE = table((ROOT / "README.md").read_text(encoding="utf-8"))
+TABLE = table((HELPERS / "README.md").read_text(encoding="utf-8"))
 
 
 def test_the_table_names_every_room():
@@ -120,3 +122,19 @@ def test_the_package_itself_imports_a_room_only_when_a_notebook_loads_it():
 def test_what_measures_knows_nothing_of_jupyter(room: str):
     found = used(room)
     assert not JUPYTER & found.keys(), f"{room} imports {sorted(JUPYTER & found.keys())}"
+
+
+@pytest.mark.parametrize("top", weight.LIMITS)
+def test_no_room_gets_heavier(top: str):
+    """`python -m tests.weight` says which is."""
+    nodes = sum(one.nodes for one in weight.rooms(top).values())
+    assert nodes <= weight.LIMITS[top]
+
+
+@pytest.mark.parametrize("folded", ["{0};{1}", "{0}\n\n# a comment\n{1}", '"""Doc."""\n{0}\n{1}'])
+def test_weight_is_not_changed_by_folding_comments_or_docstrings(tmp_path: Path, folded: str):
+    path = tmp_path / "module.py"
+    path.write_text("x = 1\ny = x\n")
+    plain = weight.weight(path)
+    path.write_text(folded.format("x = 1", "y = x"))
+    assert weight.weight(path).nodes == plain.nodes

@@ -22,11 +22,10 @@ from helpers.measure.twins import RUST, Refusal, Twin, crate_refusal, refusal
 from helpers.publish.record import NotBuilt, answers, built, figures_in, record_programs
 from helpers.show import rust
 
-TWINS, REFUSED = ("copy", "cow", "dispatch", "swap", "yoke"), {"dangling": ("E0505", "E0515")}
-CRATES, CRATES_REFUSED = (
-    ("copy", "cow", "dispatch", "yoke"),
-    {"uncached": ("E0597",), "unpromised": ("E0277",)},
-)
+TWINS = ("copy", "cow", "dispatch", "swap", "yoke")
+REFUSED = {"dangling": ("E0505", "E0515")}
+CRATES = ("copy", "cow", "dispatch", "yoke")
+CRATES_REFUSED = {"uncached": ("E0597",), "unpromised": ("E0277",)}
 EVERY = [
     *map(twin, TWINS),
     refusal("dangling"),
@@ -93,7 +92,8 @@ def test_copies_take_what_they_hold_at_once(made):
 def test_a_cow_copies_when_asked_to_write(made):
     figures = made("cow")
     sizes = figures["size_of"]
-    assert sizes["&str"] == 16 and sizes["String"] == 24
+    assert sizes["&str"] == 16
+    assert sizes["String"] == 24
     assert sizes["Cow<str>"] == sizes["Cow<[i32]>"] == sizes["Option<Cow<str>>"] in (24, 32)
     moved = {
         name: one["address before"] != one["address after"]
@@ -113,19 +113,17 @@ def test_a_cow_copies_when_asked_to_write(made):
 
 def test_dynamic_dispatch_takes_two_words_and_a_table(made):
     figures = made("dispatch")
-    sizes, costs = figures["size_of"], figures["ns per call"]
+    sizes = figures["size_of"]
+    costs = figures["ns per call"]
     assert (sizes["&Scale"], sizes["&dyn Backend"], sizes["Box<dyn Backend>"]) == (8, 16, 16)
     for name in ("Scale", "Affine"):
         table = figures[f"vtable of {name}"]
         assert list(table) == ["drop", "size", "align", "infer"]
-        assert (table["size"], table["align"]) == (sizes[name], 8) and int(table["infer"], 16) > 0
+        assert (table["size"], table["align"]) == (sizes[name], 8)
+        assert int(table["infer"], 16) > 0
     assert figures["vtable of Scale"]["infer"] != figures["vtable of Affine"]["infer"]
-    assert list(figures["infer(10)"].values()) == [
-        30,
-        30,
-        31,
-        31,
-    ]  # called by name, and by hand through the table
+    # called by name, and by hand through the table
+    assert list(figures["infer(10)"].values()) == [30, 30, 31, 31]
     assert costs["static (inlined)"] < min(costs["Box<dyn> (shuffled)"], costs["enum (shuffled)"])
     assert costs["static (inlined)"] < costs["static (not inlined)"]
     assert costs["static (inlined)"] < costs["function pointer"] < costs["Box<dyn> (shuffled)"]
@@ -135,12 +133,11 @@ def test_a_yoke_moves_without_its_bytes_and_frees_them_at_the_last_drop(made):
     figures = made("yoke")
     views = {value for name, value in figures["move"].items() if name.startswith("view")}
     yokes = {value for name, value in figures["move"].items() if name.startswith("yoke")}
-    assert len(views) == 1 and len(yokes) == 3
+    assert len(views) == 1
+    assert len(yokes) == 3
     live = figures["drop"]
-    assert (
-        live["one yoke"] == live["and its clone"] == live["first dropped"] >= 2**20
-        and live["last dropped"] == 0
-    )
+    assert live["one yoke"] == live["and its clone"] == live["first dropped"] >= 2**20
+    assert live["last dropped"] == 0
     assert list(figures["Rc count"].values()) == [1, 2, 1]
 
 
@@ -160,10 +157,8 @@ def test_a_swap_waits_for_nobody_and_the_last_owner_unmaps(made):
 )
 def test_what_the_compiler_refuses(one: Refusal):
     codes = REFUSED | {f"crates/{name}": codes for name, codes in CRATES_REFUSED.items()}
-    assert (
-        tuple(sorted(one.codes)) == codes[one.name]
-        and f"--> {Path(one.name).name}.rs:" in one.message
-    )
+    assert tuple(sorted(one.codes)) == codes[one.name]
+    assert f"--> {Path(one.name).name}.rs:" in one.message
     assert str(folders.ROOT) not in one.message and "/registry/" not in one.message, (
         "a folder of the machine"
     )
@@ -189,9 +184,8 @@ def test_what_is_recorded_is_what_runs(folder: str, told: Callable[[str], dict])
         for section, names in here.get("figures", {}).items():
             words = section.startswith("words")  # three or four, depending on the compiler
             assert words or list(names) == list(kept["figures"][section])
-        assert set(kept.get("figures", ())) == set(here.get("figures", ())) and kept.get(
-            "crates"
-        ) == here.get("crates")
+        assert set(kept.get("figures", ())) == set(here.get("figures", ()))
+        assert kept.get("crates") == here.get("crates")
 
 
 def test_the_record_is_of_the_versions_that_the_project_asks_for():
@@ -220,7 +214,8 @@ def test_recording_keeps_other_compilers_and_writes_nothing_half(
     record_programs("a machine")
     assert sorted(path.stem for path in (tmp_path / "rust").iterdir()) == sorted((*TWINS, *REFUSED))
     kept = json.loads((tmp_path / "rust" / "cow.json").read_text(encoding="utf-8"))
-    assert kept["machine"] == "a machine" and kept["compilers"] == old["compilers"]
+    assert kept["machine"] == "a machine"
+    assert kept["compilers"] == old["compilers"]
     (tmp_path / "sources").mkdir()
     monkeypatch.setattr("helpers.publish.record.RUST", tmp_path / "sources")
     (tmp_path / "sources" / "Cargo.toml").write_text(
@@ -237,7 +232,9 @@ def test_parts_are_whole(one: Twin | Refusal):
     marks = re.findall(r"^ *// part: (.+)$", one.source, re.M)
     assert marks
     for part in map(one.part, marks):
-        assert part.count("{") == part.count("}") and "// part" not in part and "// end" not in part
+        assert part.count("{") == part.count("}")
+        assert "// part" not in part
+        assert "// end" not in part
         assert part.strip() and all(len(line) <= 86 for line in part.splitlines()), (
             "a line that a page cannot hold"
         )
@@ -275,17 +272,14 @@ def test_a_page_shows_source_figures_and_where_they_were_made():
         "read_to_end",
         "chunk loop",
     ]
-    assert page.caption.get_text() == "Two ways." and "64\xa0MiB" in page.tbody.get_text()
+    assert page.caption.get_text() == "Two ways."
+    assert "64\xa0MiB" in page.tbody.get_text()
     assert page.p.get_text().startswith("Recorded, not run here: rustc 1.")
-    naive, page = (
-        refusal("dangling"),
-        BeautifulSoup(rust(refusal("dangling"), "naive")._repr_html_(), "html.parser"),
-    )
+    naive = refusal("dangling")
+    page = BeautifulSoup(rust(refusal("dangling"), "naive")._repr_html_(), "html.parser")
     source, message = page.find_all("pre")
-    assert (
-        source.get_text().strip() == naive.part("naive").strip()
-        and message.get_text() == naive.message
-    )
+    assert source.get_text().strip() == naive.part("naive").strip()
+    assert message.get_text() == naive.message
 
 
 @pytest.mark.slow
@@ -306,7 +300,9 @@ def test_programs_name_bad_input_and_touch_nothing(
     done = subprocess.run(
         [program("crates", name), *rest], cwd=tmp_path, capture_output=True, text=True
     )
-    assert done.returncode == 2 and not done.stdout and re.search(message, done.stderr)
+    assert done.returncode == 2
+    assert not done.stdout
+    assert re.search(message, done.stderr)
     assert "panicked" not in done.stderr
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
         ("same", "linked"), "kept"

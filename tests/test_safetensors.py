@@ -157,9 +157,10 @@ def test_broken_rule_is_named_with_what_is_there(number: int):
     with pytest.raises(SafetensorsError) as caught:
         read_header(data)
     error = caught.value
-    assert (
-        error.rule == rule and saw in error.saw and error.path is None and RULES[rule] in str(error)
-    )
+    assert error.rule == rule
+    assert saw in error.saw
+    assert error.path is None
+    assert RULES[rule] in str(error)
     about_a_tensor = (
         list(RULES).index(rule) >= list(RULES).index("fields") and rule != "file length"
     )
@@ -209,7 +210,8 @@ def test_legal_header_is_read(what: str):
 def test_the_layout_in_bytes_of_the_file():
     header = read_header(two([2, 3], [0, 2], 3))
     assert header.entries == {"b": ("b", "U8", (2,), 128, 130), "a": ("a", "U8", (1,), 130, 131)}
-    assert list(header.entries) == ["b", "a"] and header.metadata == {}
+    assert list(header.entries) == ["b", "a"]
+    assert header.metadata == {}
 
 
 def test_a_head_that_is_too_short_is_the_callers_fault():
@@ -224,13 +226,15 @@ def test_messages_stay_short():
         read_header(
             file_of({name: {"dtype": [[[[[[[[name]]]]]]]], "shape": [9] * 99, "data_offsets": []}})
         )
-    assert caught.value.tensor == name and len(str(caught.value)) < 500
+    assert caught.value.tensor == name
+    assert len(str(caught.value)) < 500
     wide: object = "x" * 1000
     for _ in range(6):
         wide = [wide] * 6
     with pytest.raises(SafetensorsError) as caught:
         read_header(file_of({"a": wide}))
-    assert caught.value.rule == "fields" and len(str(caught.value)) < 500
+    assert caught.value.rule == "fields"
+    assert len(str(caught.value)) < 500
 
 
 HOSTILE = {
@@ -257,11 +261,9 @@ def test_a_hostile_header_takes_little_more_than_its_length(kind: str):
 
     data = file_of(HOSTILE[kind])
     rule, said, peak = measure(refused, data).value
-    assert (
-        rule == "fields"
-        and re.search(r"its 2,\d{3},\d{3} bytes hold \S+ objects", said)
-        and peak < 6 * len(data)
-    )
+    assert rule == "fields"
+    assert re.search(r"its 2,\d{3},\d{3} bytes hold \S+ objects", said)
+    assert peak < 6 * len(data)
 
 
 # A file
@@ -303,42 +305,44 @@ def misaligned(path: Path) -> Path:
 def test_round_trip(path: Path):
     save(EVERY, path, {"k": "v"})
     with TensorFile(path) as file:
-        assert (
-            file.keys() == EVERY.keys() and file.metadata == {"k": "v"} and len(file) == len(EVERY)
-        )
+        assert file.keys() == EVERY.keys()
+        assert file.metadata == {"k": "v"}
+        assert len(file) == len(EVERY)
         for name, array in EVERY.items():
-            assert (
-                equal(file[name], array)
-                and not file[name].flags.writeable
-                and file[name].flags.aligned
-            )
+            assert equal(file[name], array)
+            assert not file[name].flags.writeable
+            assert file[name].flags.aligned
             with pytest.raises(ValueError):
                 file[name].flags.writeable = True
         assert not file._copies
     with open_tensors(path) as file:
-        assert isinstance(file, TensorFile) and "scalar" in file and "no" not in file
-        assert (
-            repr(file).count("\n") == 0
-            and str(path) in repr(file)
-            and f"{len(EVERY)} tensors" in repr(file)
-        )
+        assert isinstance(file, TensorFile)
+        assert "scalar" in file
+        assert "no" not in file
+        assert repr(file).count("\n") == 0
+        assert str(path) in repr(file)
+        assert f"{len(EVERY)} tensors" in repr(file)
 
 
 def test_misaligned_tensor_is_copied_once(path: Path):
     with TensorFile(misaligned(path)) as file:
-        assert not file._copies and file.cow("a").is_borrowed and file.cow("c").is_borrowed
+        assert not file._copies
+        assert file.cow("a").is_borrowed
+        assert file.cow("c").is_borrowed
         cow = file.cow("b")
-        assert not cow.is_borrowed and cow is file.cow("b") and list(file._copies) == ["b"]
-        assert (
-            file["b"].tolist() == [1, 2]
-            and np.shares_memory(file["b"], file["b"])
-            and file["b"].flags.aligned
-        )
-        assert not file["b"].flags.writeable and "1 copied" in repr(file)
+        assert not cow.is_borrowed
+        assert cow is file.cow("b")
+        assert list(file._copies) == ["b"]
+        assert file["b"].tolist() == [1, 2]
+        assert np.shares_memory(file["b"], file["b"])
+        assert file["b"].flags.aligned
+        assert not file["b"].flags.writeable
+        assert "1 copied" in repr(file)
         cow.to_mut()[0] = 5
         assert file["b"].tolist() == [5, 2], "there is one copy"
     with TensorFile(path) as file:
-        assert file["b"].tolist() == [1, 2] and list(file._copies) == ["b"]
+        assert file["b"].tolist() == [1, 2]
+        assert list(file._copies) == ["b"]
 
 
 def test_views_outlive_the_file(path: Path):
@@ -351,7 +355,8 @@ def test_views_outlive_the_file(path: Path):
     for take in (file.__getitem__, file.cow):
         with pytest.raises(ValueError, match="is closed: open it again"):
             take("a")
-    assert list(file) == ["a"] and file.entries["a"].shape == (1000,)
+    assert list(file) == ["a"]
+    assert file.entries["a"].shape == (1000,)
     del file
     assert not LINUX or mapped(path)
     del view
@@ -367,8 +372,12 @@ def test_names_that_are_not_there(path: Path):
             file["layers.0.wieght"]
         with pytest.raises(KeyError, match=r"none; list\(file\)"):
             file["?"]
-        assert file.get("?") is None and file == file and file != dict(file) and {file}
-        assert file.get("layers.0.bias").tolist() == [0] and file.get("?", 3) == 3
+        assert file.get("?") is None
+        assert file == file
+        assert file != dict(file)
+        assert {file}
+        assert file.get("layers.0.bias").tolist() == [0]
+        assert file.get("?", 3) == 3
         with pytest.raises(KeyError) as caught:
             file["layers.0.bias" * 10_000]
         assert len(str(caught.value)) < 500
@@ -378,7 +387,8 @@ def test_a_damaged_file_is_named_and_not_kept_mapped(path: Path):
     path.write_bytes(one(shape=[2]))
     with pytest.raises(SafetensorsError, match=r"model\.safetensors: tensor 'a'") as caught:
         TensorFile(path)
-    assert caught.value.path == path and pickle.loads(pickle.dumps(caught.value)).path == path
+    assert caught.value.path == path
+    assert pickle.loads(pickle.dumps(caught.value)).path == path
     assert not LINUX or not mapped(path), "not even while the exception is there"
     path.write_bytes(b"")
     with pytest.raises(SafetensorsError, match="0 bytes") as caught:
@@ -396,26 +406,20 @@ def test_dtypes_that_numpy_has_not(path: Path, monkeypatch: pytest.MonkeyPatch):
     }
     path.write_bytes(file_of(header, b"\x80\x3f\x00\x40\x38\x40\x12\x34"))
     with TensorFile(path) as file:
-        assert (
-            file["f4"].tolist() == [0x12, 0x34]
-            and file["f4"].dtype == np.uint8
-            and file.entries["f4"].dtype == "F4"
-        )
+        assert file["f4"].tolist() == [0x12, 0x34]
+        assert file["f4"].dtype == np.uint8
+        assert file.entries["f4"].dtype == "F4"
         if ours.dtype_of("BF16") is not None:  # ml_dtypes is installed
-            assert file["bf"].dtype.name == "bfloat16" and file["bf"].astype("f4").tolist() == [
-                [1, 2]
-            ]
-            assert file["f8"].dtype.name == "float8_e4m3fn" and file["f8"].astype(
-                "f4"
-            ).tolist() == [1, 2]
+            assert file["bf"].dtype.name == "bfloat16"
+            assert file["bf"].astype("f4").tolist() == [[1, 2]]
+            assert file["f8"].dtype.name == "float8_e4m3fn"
+            assert file["f8"].astype("f4").tolist() == [1, 2]
     ours.dtype_of.cache_clear()
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with TensorFile(path) as file:
-        assert (
-            file["bf"].tolist() == [0x80, 0x3F, 0, 0x40]
-            and file["bf"].dtype == np.uint8
-            and not file._copies
-        )
+        assert file["bf"].tolist() == [0x80, 0x3F, 0, 0x40]
+        assert file["bf"].dtype == np.uint8
+        assert not file._copies
     ours.dtype_of.cache_clear()
 
 
@@ -437,9 +441,8 @@ def test_arrays_of_any_layout_and_byte_order(path: Path):
     save(arrays, path)
     with TensorFile(path) as file:
         for name, array in arrays.items():
-            assert file[name].dtype == array.dtype.newbyteorder("<") and np.array_equal(
-                file[name], array
-            )
+            assert file[name].dtype == array.dtype.newbyteorder("<")
+            assert np.array_equal(file[name], array)
 
 
 @each_of(
@@ -460,7 +463,8 @@ def test_what_cannot_be_saved(path: Path, error: type, arguments: tuple, match: 
     path.write_bytes(b"old")
     with pytest.raises(error, match=match):
         save(arguments[0], path, *arguments[1:])
-    assert path.read_bytes() == b"old" and os.listdir(path.parent) == [path.name]
+    assert path.read_bytes() == b"old"
+    assert os.listdir(path.parent) == [path.name]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows replaces no file that is mapped")
@@ -469,14 +473,18 @@ def test_saving_over_a_mapped_file_leaves_its_readers_the_old_one(path: Path):
     with TensorFile(path) as old:
         view = old["a"]
         save(dict(old) | {"a": view[::-1]}, path)
-        assert view[0] == 0 and old["a"][1] == 1
+        assert view[0] == 0
+        assert old["a"][1] == 1
         with TensorFile(path) as new:
-            assert new["a"][0] == 4999 and new["b"].sum() == 3
+            assert new["a"][0] == 4999
+            assert new["b"].sum() == 3
         assert os.listdir(path.parent) == [path.name]
     (link := path.with_name("link")).symlink_to(path.name)
     save({}, link)
     with TensorFile(path) as file:
-        assert link.is_symlink() and len(file) == 0 and file.metadata == {}
+        assert link.is_symlink()
+        assert len(file) == 0
+        assert file.metadata == {}
 
 
 # Shards
@@ -495,18 +503,24 @@ def sharded(folder: Path, weight_map: object = ..., **more: object) -> Path:
 
 def test_shards_are_opened_when_they_are_asked_for(tmp_path: Path):
     with open_tensors(sharded(tmp_path)) as model:
-        assert isinstance(model, ShardedFile) and list(model) == ["a", "b", "c"] and "a" in model
+        assert isinstance(model, ShardedFile)
+        assert list(model) == ["a", "b", "c"]
+        assert "a" in model
         assert "3 tensors in 2 files, 0 opened" in repr(model)
         view = model["a"]
-        assert view.tolist() == [0, 1, 2] and "1 opened" in repr(model)
-        assert model["b"].tolist() == [1, 2] and not model.cow("b").is_borrowed
-        assert model.entries["a"].shape == (3,) and model.entries["b"].dtype == "F32"
+        assert view.tolist() == [0, 1, 2]
+        assert "1 opened" in repr(model)
+        assert model["b"].tolist() == [1, 2]
+        assert not model.cow("b").is_borrowed
+        assert model.entries["a"].shape == (3,)
+        assert model.entries["b"].dtype == "F32"
         with pytest.raises(KeyError, match="no tensor 'aa'; names like it: 'a'"):
             model["aa"]
     model.close()
     with pytest.raises(ValueError, match="is closed"):
         model["a"]
-    assert view.sum() == 3 and "closed" in repr(model)
+    assert view.sum() == 3
+    assert "closed" in repr(model)
 
 
 @each_of(
@@ -528,11 +542,9 @@ def test_index_that_leads_out_of_its_folder_is_refused(
     ):
         model.entries  # noqa: B018
     error = caught.value
-    assert (
-        error.rule == rule
-        and INDEX_RULES[rule] in str(error)
-        and (saw is None or saw in str(error))
-    )
+    assert error.rule == rule
+    assert INDEX_RULES[rule] in str(error)
+    assert saw is None or saw in str(error)
     assert error.path.name == "model.safetensors.index.json"
     assert error.tensor == (None if rule == "index" else next(iter(weight_map)))
 
@@ -593,19 +605,17 @@ def test_written_as_the_reference_writes_and_read_as_it_reads(
 ):
     reference = pytest.importorskip("safetensors.numpy")
     save(tensors, path, metadata)
-    if (
-        tensors or metadata
-    ):  # from no tensors and {}, the reference 0.8.0 writes a file that no reader takes
+    # from no tensors and {}, the reference 0.8.0 writes a file that no reader takes
+    if tensors or metadata:
         assert path.read_bytes() == reference.save(tensors, metadata)
     found = reference.load_file(path)
-    assert found.keys() == tensors.keys() and all(
-        equal(found[name], array) for name, array in tensors.items()
-    )
+    assert found.keys() == tensors.keys()
+    assert all(equal(found[name], array) for name, array in tensors.items())
     reference.save_file(tensors, path, metadata or None)
     with TensorFile(path) as file:
-        assert (
-            file.keys() == tensors.keys() and file.metadata == (metadata or {}) and not file._copies
-        )
+        assert file.keys() == tensors.keys()
+        assert file.metadata == (metadata or {})
+        assert not file._copies
         assert all(equal(file[name], array) for name, array in tensors.items())
 
 
@@ -614,7 +624,8 @@ def test_hand_made_files_are_taken_as_the_reference_takes_them_and_differences_a
     for data in (*(data for _, data, _ in BROKEN), *LEGAL.values()):
         fuzz.compare(data)
     for rule, (reason, files) in fuzz.DIFFERENCES.items():
-        assert reason and all(fuzz.compare(data) == rule for data in files)
+        assert reason
+        assert all(fuzz.compare(data) == rule for data in files)
     assert fuzz.compare(LEGAL["a minus before 0"]) == "-0"
 
 

@@ -34,7 +34,8 @@ def test_another_process_follows_the_addresses(tmp_path: Path):
     first = measure(build, tmp_path / "heap").value
     assert measure(read, tmp_path / "heap", first).value == [1, 2, 3]
     with SavedHeap.open(tmp_path / "heap") as heap:
-        assert heap.base == heap.home == AT and heap.last == first
+        assert heap.base == heap.home == AT
+        assert heap.last == first
         assert list(follow(heap.add(0, first))) == [0, 1, 2, 3], (
             "it goes on where the other process ended"
         )
@@ -53,7 +54,8 @@ def test_a_place_that_is_taken_is_refused_and_not_destroyed(tmp_path: Path):
         )
         assert list(follow(first)) == [1, 2, 3]
     with SavedHeap.open(tmp_path / "heap", ELSEWHERE) as heap:
-        assert (heap.base, heap.home) == (ELSEWHERE, AT) and heap.last - ELSEWHERE == first - AT
+        assert (heap.base, heap.home) == (ELSEWHERE, AT)
+        assert heap.last - ELSEWHERE == first - AT
         heap.add(0)
         assert heap.home == AT
 
@@ -93,7 +95,8 @@ def test_a_full_heap_keeps_what_it_has(tmp_path: Path):
 
 def test_an_empty_heap_has_no_last_pair_and_takes_no_number_of_more_than_64_bits(tmp_path: Path):
     with SavedHeap.create(tmp_path / "heap", 4096) as heap:
-        assert heap.last == 0 and not list(follow(heap.last))
+        assert heap.last == 0
+        assert not list(follow(heap.last))
         with pytest.raises(struct.error):
             heap.add(2**63)
         assert list(follow(heap.add(1))) == [1]

@@ -90,7 +90,8 @@ def test_a_file_in_parts_is_published_with_the_last(at: str, folder: Path, tmp_p
         assert (done.status, (folder / "parts").exists()) == (
             (201, True) if end == len(data) else (202, False)
         )
-    assert (folder / "parts").read_bytes() == data and not unfinished(folder)
+    assert (folder / "parts").read_bytes() == data
+    assert not unfinished(folder)
 
 
 def test_a_lost_connection_loses_only_what_had_not_arrived(at: str, folder: Path, tmp_path: Path):
@@ -158,7 +159,8 @@ def test_a_connection_that_is_lost_while_the_file_is_published_loses_nothing(tmp
         assert not (folder / "m").exists()
         (folder / "hold").unlink()
         client.join()
-        assert (folder / "m").read_bytes() == data and not unfinished(folder)
+        assert (folder / "m").read_bytes() == data
+        assert not unfinished(folder)
         assert sent == [(len(data) - 1, 1)], "only the last byte was sent again"
         for first in (len(data) - 1, 100):
             again = ask(
@@ -202,7 +204,8 @@ def test_many_pictures_need_little_more_memory_than_one(tmp_path: Path, backend:
     sums.
     """
     (tmp_path / "m").write_bytes(model(tmp_path, 1, hidden=3_500))
-    pictures, peaks = np.tile(PICTURES, (36, 1))[:16_000], []
+    pictures = np.tile(PICTURES, (36, 1))[:16_000]
+    peaks = []
     with BACKENDS[backend](tmp_path / "m") as digits:
         for some in (pictures[:1], pictures):
             tracemalloc.start()
@@ -252,7 +255,8 @@ def test_a_download_ends_on_the_version_it_began_on(at: str, tmp_path: Path, que
 
 def test_request_ends_on_the_version_it_began_on(tmp_path: Path):
     async def swap() -> None:
-        path, versions = tmp_path / "m", Versions()
+        path = tmp_path / "m"
+        versions = Versions()
         path.write_bytes(model(tmp_path, 1))
         first, old = await versions.lend(path, "mapped")
         again, clone = await versions.lend(path, "mapped")
@@ -260,7 +264,8 @@ def test_request_ends_on_the_version_it_began_on(tmp_path: Path):
         (tmp_path / "next").write_bytes(model(tmp_path, 2))
         os.replace(tmp_path / "next", path)
         second, new = await versions.lend(path, "mapped")
-        assert second != first and len(versions.cache) == 1
+        assert second != first
+        assert len(versions.cache) == 1
         cart = old._loan.cart
         assert old.get().read(PICTURES[:20]).tolist() == expected(1)
         assert new.get().read(PICTURES[:20]).tolist() == expected(2)
@@ -278,7 +283,8 @@ def test_after_a_swap_no_worker_answers_from_an_older_version(at: str, tmp_path:
     """That no answer is lost or torn meanwhile, a claim of lesson 11 asserts."""
     for turn in range(5):
         done = put(at, model(tmp_path, turn))
-        assert done.status == 201 and done.headers["upload-complete"] == "?1"
+        assert done.status == 201
+        assert done.headers["upload-complete"] == "?1"
         assert [read(at).json for _ in range(8)] == [
             {"version": done.json["version"], "digits": expected(turn)}
         ] * 8
@@ -319,9 +325,8 @@ def test_swaps_leave_nothing_behind(folder: Path, tmp_path: Path):
             return anonymous(pid)
 
         first = swapped(4)
-        assert (
-            swapped(40) - first < 1.1 * MiB
-        )  # it would be 1.4 to 1.9 with an arena for each thread
+        # it would be 1.4 to 1.9 with an arena for each thread
+        assert swapped(40) - first < 1.1 * MiB
 
 
 @linux

@@ -74,7 +74,8 @@ def at(server: Running) -> Iterator[str]:
 # --- refusals -------------------------------------------------------------------------------------
 def test_a_damaged_file_is_refused_with_its_rule(at: str, tmp_path: Path):
     good = model(tmp_path, 2)
-    without, shaped = tmp_path / "without", tmp_path / "shaped"
+    without = tmp_path / "without"
+    shaped = tmp_path / "shaped"
     save({"hidden.weight": PICTURES.astype("f4")}, without)
     save(
         {
@@ -106,9 +107,8 @@ def test_a_folder_is_no_model_and_none_takes_its_place(tmp_path: Path):
     with serve(tmp_path / "models", workers=1) as running:
         assert put(running.address, model(tmp_path, 1), "sub").status == 404
         assert ask(running.address, "GET", "/models/sub").status == 404
-    assert list((tmp_path / "models" / "sub").iterdir()) == [] and not unfinished(
-        tmp_path / "models"
-    )
+    assert list((tmp_path / "models" / "sub").iterdir()) == []
+    assert not unfinished(tmp_path / "models")
 
 
 def test_parts_must_follow_each_other(at: str, tmp_path: Path):
@@ -121,7 +121,8 @@ def test_parts_must_follow_each_other(at: str, tmp_path: Path):
 
 
 def test_concurrent_upload_of_one_file_waits(at: str, tmp_path: Path):
-    data, statuses = model(tmp_path, 4), []
+    data = model(tmp_path, 4)
+    statuses = []
     line = begun(at, "both", data, 1000)
     offset = {"upload-offset": "1000"}
     assert until(
@@ -151,9 +152,8 @@ def test_a_full_disk_is_507_and_the_old_model_stays(tmp_path: Path):
         second = model(tmp_path, 3, hidden=1_900)
         line = begun(at, "m", second, 1000)  # there's room when it begins …
         time.sleep(0.2)
-        assert (
-            put(at, model(tmp_path, 4, hidden=1_800), "other").status == 201
-        )  # … and none when it goes on
+        # … and none when it goes on
+        assert put(at, model(tmp_path, 4, hidden=1_800), "other").status == 201
         line.sendall(second[1000:])
         assert line.recv(1000).startswith(b"HTTP/1.1 507 ")
         line.close()
@@ -166,10 +166,13 @@ def test_a_full_disk_is_507_and_the_old_model_stays(tmp_path: Path):
 def test_full_disk_at_the_end_leaves_one_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, time: int
 ):
-    old, new, path = model(tmp_path, 1), model(tmp_path, 2), tmp_path / "models" / "m"
+    old = model(tmp_path, 1)
+    new = model(tmp_path, 2)
+    path = tmp_path / "models" / "m"
     path.parent.mkdir()
     path.write_bytes(old)
-    calls, real = [], getattr(os, call)
+    calls = []
+    real = getattr(os, call)
 
     def full(*given: object, **named: object) -> object:
         calls.append(call)
@@ -184,7 +187,8 @@ def test_full_disk_at_the_end_leaves_one_model(
         patched.setattr(os, call, full)
         whole = Part(0, len(new) - 1, len(new), hashlib.sha256(new).digest())
         asyncio.run(receive(SimpleNamespace(stream=stream), path, whole))
-    assert refused.value.status == 507 and len(calls) == time
+    assert refused.value.status == 507
+    assert len(calls) == time
     assert path.read_bytes() == (new if call == "fsync" else old), "it has its name, or it hasn't"
     assert [each.name for each in path.parent.iterdir()] == ["m"]
 
@@ -275,9 +279,8 @@ def test_workers_end_with_a_killed_watcher(tmp_path: Path):
     with serve(tmp_path, workers=2) as running:
         workers = psutil.Process(running.pid).children()
         os.kill(running.pid, signal.SIGKILL)
-        assert len(workers) == 2 and until(
-            lambda: not any(process.is_running() for process in workers)
-        )
+        assert len(workers) == 2
+        assert until(lambda: not any(process.is_running() for process in workers))
 
 
 @pytest.mark.measured

@@ -70,11 +70,9 @@ def at(tight: Running) -> Iterator[str]:
 @pytest.mark.parametrize("backend", ["copied", "half"])
 def test_weights_that_do_not_fit_are_refused(at: str, backend: str):
     refused = read(at, f"?backend={backend}", PICTURES[:1])
-    assert (
-        refused.status == 503
-        and "budget" in refused.json["error"]
-        and refused.headers["retry-after"]
-    )
+    assert refused.status == 503
+    assert "budget" in refused.json["error"]
+    assert refused.headers["retry-after"]
 
 
 def test_threads_that_multiply_do_not_end_the_worker(at: str):
@@ -82,7 +80,8 @@ def test_threads_that_multiply_do_not_end_the_worker(at: str):
 
     def statuses(asked: tuple[str, int]) -> set[int]:
         name, pictures = asked
-        path, body = f"/models/{name}/answers", PICTURES[:pictures].tobytes()
+        path = f"/models/{name}/answers"
+        body = PICTURES[:pictures].tobytes()
         return {ask(at, "POST", path, body).status for _ in range(15)}
 
     with ThreadPoolExecutor(5) as clients:
@@ -194,7 +193,8 @@ def dripped(at: str, begin: bytes, rest: bytes = b"x" * 1000) -> bytes | None:
     with socket.create_connection(tuple(at.split(":"))) as line:
         line.sendall(begin)
         line.settimeout(0.1)
-        said, end = b"", time.monotonic() + 10
+        said = b""
+        end = time.monotonic() + 10
         while time.monotonic() < end:
             try:
                 if not (more := line.recv(65536)):
@@ -247,7 +247,8 @@ def test_slow_reader_is_cut_off(hasty: str, query: str):
     with socket.create_connection(tuple(hasty.split(":"))) as line, suppress(ConnectionResetError):
         line.sendall(f"GET /models/large{query} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         assert until(sending)
-        count, end = len(line.recv(1000)), time.monotonic() + 10
+        count = len(line.recv(1000))
+        end = time.monotonic() + 10
         while sending():
             assert time.monotonic() < end
             count += len(line.recv(1000))
@@ -299,7 +300,8 @@ def test_client_that_waits_for_another_upload_is_not_slow(hasty: str, tmp_path: 
             )
         )
         refused = put(hasty, data, "both")
-    assert refused.status == 409 and refused.headers["upload-offset"] == "1"
+    assert refused.status == 409
+    assert refused.headers["upload-offset"] == "1"
 
 
 # --- uploads --------------------------------------------------------------------------------------
@@ -346,7 +348,8 @@ def test_upload_that_waits_too_long_for_another_gets_409(
 def test_file_published_before_its_lock_stays(
     tmp_path: Path, replaced: bool, monkeypatch: pytest.MonkeyPatch
 ):
-    collecting, lock = tmp_path / ".m.0.part", fcntl.flock
+    collecting = tmp_path / ".m.0.part"
+    lock = fcntl.flock
 
     def published_first(file: int, how: int) -> None:
         os.replace(collecting, tmp_path / "m")
@@ -358,5 +361,6 @@ def test_file_published_before_its_lock_stays(
     assert uploads.try_lock(collecting) is None
     monkeypatch.undo()
     file = uploads.try_lock(collecting)
-    assert file is not None and os.path.samestat(os.fstat(file), collecting.stat())
+    assert file is not None
+    assert os.path.samestat(os.fstat(file), collecting.stat())
     os.close(file)

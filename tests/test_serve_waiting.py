@@ -73,7 +73,8 @@ def test_an_old_version_is_not_dropped_on_the_event_loop(path: Path, unmapped: l
 
 
 def test_waiting_for_a_version_takes_no_thread(path: Path):
-    go, made = threading.Event(), []
+    go = threading.Event()
+    made = []
 
     def slow(key: Any) -> Yoke:
         made.append(threading.current_thread())
@@ -93,9 +94,8 @@ def test_waiting_for_a_version_takes_no_thread(path: Path):
         finally:
             go.set()
         yokes = [yoke for _, yoke in await asyncio.gather(*waiting[1:])]
-        assert len(made) == 1 and {tuple(yoke.get().read(PICTURES[:20])) for yoke in yokes} == {
-            tuple(expected(1))
-        }
+        assert len(made) == 1
+        assert {tuple(yoke.get().read(PICTURES[:20])) for yoke in yokes} == {tuple(expected(1))}
         assert not versions.opening
 
     asyncio.run(main())

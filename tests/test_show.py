@@ -70,15 +70,11 @@ def test_a_picture_needs_an_alternative_text(alt: str):
 def test_html_of_a_picture():
     shown = picture(Figure(figsize=(2, 1)), 'read & "write": 1 MiB <here>', "see <above>")
     html = shown._repr_html_()
-    assert (
-        'alt="read &amp; &quot;write&quot;: 1 MiB &lt;here&gt;"' in html
-        and "see &lt;above&gt;</figcaption>" in html
-    )
+    assert 'alt="read &amp; &quot;write&quot;: 1 MiB &lt;here&gt;"' in html
+    assert "see &lt;above&gt;</figcaption>" in html
     data = base64.b64decode(re.search(r'src="data:image/png;base64,([^"]+)"', html)[1])
-    assert (
-        Image.open(io.BytesIO(data)).size == (480, 240)
-        and repr(shown) == 'read & "write": 1 MiB <here>'
-    )
+    assert Image.open(io.BytesIO(data)).size == (480, 240)
+    assert repr(shown) == 'read & "write": 1 MiB <here>'
     assert "<figcaption" not in picture(Figure(), "one two three")._repr_html_()
 
 
@@ -106,7 +102,8 @@ def test_pictures_need_no_pyplot_and_leave_no_settings(copied):
 
 
 def test_a_widget_is_shown_with_a_copy_that_is_renewed(monkeypatch: pytest.MonkeyPatch):
-    outputs, handle = [], mock.Mock()
+    outputs = []
+    handle = mock.Mock()
     monkeypatch.setattr(
         "IPython.display.display", lambda data, **options: outputs.append(data) or handle
     )
@@ -114,8 +111,10 @@ def test_a_widget_is_shown_with_a_copy_that_is_renewed(monkeypatch: pytest.Monke
     shown = Interactive(ipywidgets.IntSlider(), picture(Figure(), "one two three"))
     shown._ipython_display_()
     view, copy = outputs
-    assert view.keys() == {lasting.VIEW, "text/html"} and not view["text/html"]
-    assert '<img alt="one two three"' in copy["text/html"] and copy["text/plain"] == "one two three"
+    assert view.keys() == {lasting.VIEW, "text/html"}
+    assert not view["text/html"]
+    assert '<img alt="one two three"' in copy["text/html"]
+    assert copy["text/plain"] == "one two three"
     assert lasting.alone(copy["text/html"]) == shown._repr_html_() != copy["text/html"]
     shown.draw(picture(Figure(), "four five six"))
     assert handle.update.call_args.args[0]["text/plain"] == repr(shown) == "four five six"
@@ -130,7 +129,8 @@ def test_curves_say_what_was_measured(copied):
     )
     assert "chunks: 1 MiB anonymous, 0 B file-backed at its peak, in 0.1 s." in shown.alt
     assert shown.caption == f"Four ways. Measured on {HERE}."
-    assert "256 MiB file-backed" in texts(shown) and "you: 256 MiB anonymous" in texts(shown)
+    assert "256 MiB file-backed" in texts(shown)
+    assert "you: 256 MiB anonymous" in texts(shown)
     assert "alone: 5 MiB anonymous" in curves(recording("alone", 5)).alt
 
 
@@ -144,7 +144,8 @@ def test_curves_say_what_was_measured(copied):
 )
 def test_a_panel_says_how_a_run_ended(end: str, words: str):
     shown = curves(comparison(recording("broken", 64, ended=end), recording("whole", 64)))
-    assert shown.alt.count(words) == 1 and words in " ".join(texts(shown))
+    assert shown.alt.count(words) == 1
+    assert words in " ".join(texts(shown))
 
 
 def test_a_run_that_ended_before_its_first_sample():
@@ -253,14 +254,17 @@ def test_bars_refuse_what_they_cannot_draw(copied):
 
 def test_a_table_reads_the_same_in_html_and_in_a_terminal(copied):
     shown = table(copied, "anonymous", "wall", "user", caption="Four ways.")
-    html, text = shown._repr_html_(), repr(shown)
+    html = shown._repr_html_()
+    text = repr(shown)
     assert re.match(
         '<table class="zc-table"><caption style="width:max-content.*">Four ways. Measured on Linux',
         html,
     )
-    assert html.count('scope="col"') == 4 and html.count('scope="row"') == 4
+    assert html.count('scope="col"') == 4
+    assert html.count('scope="row"') == 4
     for words in ("anonymous, peak", "256 MiB", "0.05 s", "not measured here"):
-        assert words in html.replace("&nbsp;", " ") and words in text
+        assert words in html.replace("&nbsp;", " ")
+        assert words in text
     assert "256&nbsp;MiB" in html and "not measured here" in html, (
         "only a figure stays in a line with its unit"
     )
@@ -268,13 +272,16 @@ def test_a_table_reads_the_same_in_html_and_in_a_terminal(copied):
 
 def test_code_in_a_table_is_code():
     shown = Table("Of `a`.", ("what", "where"), [("`x`", "local of `f` < 3")])
-    assert shown._repr_html_().count("<code>") == 3 and "`" not in shown._repr_html_()
+    assert shown._repr_html_().count("<code>") == 3
+    assert "`" not in shown._repr_html_()
 
 
 def test_a_table_of_recorded_figures_says_where_they_come_from_and_chooses_columns():
     rust = recorded_table("rust_copy.csv", "method", "heap peak (bytes)")
-    assert rust.caption.startswith("Recorded, not measured here") and "ext4" in rust.caption
-    assert rust.header == ("method", "heap peak (bytes)") and rust.rows[0][1].startswith("1,073,74")
+    assert rust.caption.startswith("Recorded, not measured here")
+    assert "ext4" in rust.caption
+    assert rust.header == ("method", "heap peak (bytes)")
+    assert rust.rows[0][1].startswith("1,073,74")
     assert ("cp", "–") in rust.rows
     with pytest.raises(ValueError, match="no column 'heap'; there are: method, heap at the end"):
         recorded_table("rust_copy.csv", "heap")
@@ -286,11 +293,9 @@ def test_processes_of_several_groups_stand_in_one_table():
     )
     shown = shared_table({"read": Sharing((row,)), "mapped": Sharing((row, row))})
     names = ["read: worker 1", "mapped: worker 1", "mapped: worker 1", "mapped: together"]
-    assert (
-        [name for name, *_ in shown.rows] == names
-        and shown.rows[-1][2] == "4 MiB"
-        and "PSS" in shown.header
-    )
+    assert [name for name, *_ in shown.rows] == names
+    assert shown.rows[-1][2] == "4 MiB"
+    assert "PSS" in shown.header
 
 
 # --- two questions at once ------------------------------------------------------------------------
@@ -328,12 +333,12 @@ def test_quadrants_say_every_figure_and_mark_the_fastest(four):
 
 
 def test_a_run_that_failed_or_was_not_measured_is_not_the_fastest(four):
-    broken, elsewhere = recording(wall=0.01, ended="SIGBUS"), recording(wall=None)
+    broken = recording(wall=0.01, ended="SIGBUS")
+    elsewhere = recording(wall=None)
     four["random", "warm"] |= {"broken": broken, "elsewhere": elsewhere}
     shown = quadrants(four)
-    assert "random, warm, read: 0.3 s, the fastest" in shown.alt and "ended by SIGBUS" in texts(
-        shown
-    )
+    assert "random, warm, read: 0.3 s, the fastest" in shown.alt
+    assert "ended by SIGBUS" in texts(shown)
     assert (
         "elsewhere: not measured here, from device not measured here, faults not measured"
         in shown.alt

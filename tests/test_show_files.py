@@ -23,7 +23,8 @@ def raw(*tensors: tuple[str, str, list[int], int], pad: int = 0, **more: object)
     """A file of tensors (name, dtype, shape, bytes), in this order, with `pad` spaces after the
     header.
     """
-    table, begin = dict(more), 0
+    table = dict(more)
+    begin = 0
     for name, dtype, shape, size in tensors:
         table[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, begin + size]}
         begin += size
@@ -105,8 +106,10 @@ def test_what_the_reader_copies_is_marked_and_nothing_else_is(tmp_path: Path):
     shown = file_layout(path)
     with TensorFile(path) as file:
         dict(file)
-        copied, entries = set(file._copies), file.entries
-    assert copied and copied < set(entries)
+        copied = set(file._copies)
+        entries = file.entries
+    assert copied
+    assert copied < set(entries)
     for name, one in entries.items():
         (words,) = [part for part in shown.alt.split(". ") if part.startswith(f"{name}, ")]
         assert (f"misaligned: copied ({one.begin:,} isn't a multiple of" in words) == (
@@ -122,7 +125,8 @@ def test_no_picture_of_a_damaged_file(tmp_path: Path):
     (path := tmp_path / "damaged.safetensors").write_bytes(damaged)
     with pytest.raises(SafetensorsError, match="the last tensor ends") as caught:
         file_layout(damaged)
-    assert caught.value.rule == "file length" and caught.value.path is None
+    assert caught.value.rule == "file length"
+    assert caught.value.path is None
     with pytest.raises(SafetensorsError, match=r"damaged\.safetensors: the last"):
         file_layout(path)
 
@@ -130,7 +134,8 @@ def test_no_picture_of_a_damaged_file(tmp_path: Path):
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere a file of zeros takes its room")
 def test_a_file_is_not_read_beyond_its_header(tmp_path: Path):
     path = tmp_path / "sparse.safetensors"
-    small, data = raw(("a", "U8", [2**36], 0)), 2**36
+    small = raw(("a", "U8", [2**36], 0))
+    data = 2**36
     header = small[8:].replace(b"[0,0]", b"[0,%d]" % data)
     with open(path, "wb") as file:
         file.write(len(header).to_bytes(8, "little") + header)
@@ -249,7 +254,9 @@ def test_pictures_with_short_and_long_words_fit(words: str):
 
 
 def test_bools_say_the_same_as_numbers():
-    images, read, truth = digits(4), np.array([1, 2, 3, 4]), np.array([1, 0, 3, 0])
+    images = digits(4)
+    read = np.array([1, 2, 3, 4])
+    truth = np.array([1, 0, 3, 0])
     assert gallery(images, read, read != truth).alt == gallery(images, read, [1, 3]).alt
     assert "wrong" not in gallery(images, read, read != read).alt
 

@@ -42,7 +42,8 @@ def mapping(file: Path):
     not (COUNTED and LINUX), reason="counts are CPython's, files below come from /proc"
 )
 def test_views_lead_to_one_owner_and_its_file(mapping):
-    row, column = np.frombuffer(mapping, "f4", 10, 64), np.frombuffer(mapping, "f4", 100)[::10]
+    row = np.frombuffer(mapping, "f4", 10, 64)
+    column = np.frombuffer(mapping, "f4", 100)[::10]
     shown = owners(row=row, column=column, mapping=mapping)
     assert (
         "row: ndarray, a view of 40 B -> memoryview -> mapping: mmap of "
@@ -64,7 +65,8 @@ def test_the_picture_counts_nothing_and_keeps_nothing_alive(mapping):
         pass
 
     array = np.zeros(100).view(Array)
-    alive, view = weakref.ref(array), memoryview(mapping)
+    alive = weakref.ref(array)
+    view = memoryview(mapping)
     before = exports(mapping)
     shown = owners(array=array, view=view, mapping=mapping)
     assert exports(mapping) == before
@@ -72,19 +74,19 @@ def test_the_picture_counts_nothing_and_keeps_nothing_alive(mapping):
     mapping.close()
     del array, view
     gc.collect()
-    assert alive() is None and "Array" in shown.alt
+    assert alive() is None
+    assert "Array" in shown.alt
 
 
 @pytest.mark.skipif(not COUNTED, reason="counts are CPython's")
 def test_a_view_around_the_count_is_told_apart(mapping):
-    counted, around = np.frombuffer(mapping, np.uint8), np.ndarray(10, np.uint8, buffer=mapping)
+    counted = np.frombuffer(mapping, np.uint8)
+    around = np.ndarray(10, np.uint8, buffer=mapping)
     pointer = ctypes.c_void_p(around.ctypes.data)
     shown = owners(counted=counted, around=around, pointer=pointer, mapping=mapping)
     assert "around: ndarray, a view of 10 B -> (not counted) the same mapping." in shown.alt
-    assert (
-        "pointer: c_void_p, a pointer -> (an address) the same mapping." in shown.alt
-        and "(1 export)" in shown.alt
-    )
+    assert "pointer: c_void_p, a pointer -> (an address) the same mapping." in shown.alt
+    assert "(1 export)" in shown.alt
     assert len({str(one.get_linestyle()) for one in arrows(shown)}) == 3
     assert {"not counted", "not kept", "keeps alive, not counted"} <= set(texts(shown))
     assert_fits(shown)
@@ -103,11 +105,10 @@ def test_a_memmap_is_not_counted_by_its_mapping(file):
 
 @pytest.mark.skipif(not COUNTED, reason="counts are CPython's")
 def test_views_whose_bytes_are_gone_are_shown_and_never_read():
-    mapping, grown = mmap.mmap(-1, mmap.PAGESIZE), bytearray(64)
-    lost, lost_too = (
-        np.ndarray(10, np.uint8, buffer=mapping),
-        np.ndarray(64, np.uint8, buffer=grown),
-    )
+    mapping = mmap.mmap(-1, mmap.PAGESIZE)
+    grown = bytearray(64)
+    lost = np.ndarray(10, np.uint8, buffer=mapping)
+    lost_too = np.ndarray(64, np.uint8, buffer=grown)
     assert "gone" not in owners(lost=lost, lost_too=lost_too).alt
     mapping.close()
     grown.clear()
@@ -136,9 +137,11 @@ def test_of_a_shrunk_owner_only_what_is_cut_off_is_gone():
 
 
 def test_a_pointer_into_the_memory_of_none_that_is_shown():
-    here, there = bytearray(64), np.zeros(64, np.uint8)
+    here = bytearray(64)
+    there = np.zeros(64, np.uint8)
     shown = owners(pointer=ctypes.c_void_p(there.ctypes.data), here=here)
-    assert "pointer: c_void_p, a pointer. here: bytearray" in shown.alt and not arrows(shown)
+    assert "pointer: c_void_p, a pointer. here: bytearray" in shown.alt
+    assert not arrows(shown)
 
 
 def test_shared_memory_leads_through_its_view_to_the_mapping():
@@ -146,10 +149,8 @@ def test_shared_memory_leads_through_its_view_to_the_mapping():
     try:
         around = np.ndarray(4, np.uint8, buffer=shared.buf)
         shown = owners(shared=shared, view=np.frombuffer(shared.buf, np.uint8), around=around)
-        assert (
-            "shared: SharedMemory, a block of" in shown.alt
-            and "-> memoryview -> mmap of" in shown.alt
-        )
+        assert "shared: SharedMemory, a block of" in shown.alt
+        assert "-> memoryview -> mmap of" in shown.alt
         assert (f"shared memory {shared.name.strip('/')}" in shown.alt) == LINUX
         assert_fits(shown)
     finally:
@@ -163,7 +164,8 @@ def test_shared_memory_leads_through_its_view_to_the_mapping():
 def test_every_kind_of_owner_and_a_long_way():
     (released := memoryview(b"x")).release()
     strided = np.lib.stride_tricks.as_strided(np.frombuffer(memoryview(b"x" * 72)), (3, 3), (8, 8))
-    own, number = np.arange(10), ctypes.c_double()
+    own = np.arange(10)
+    number = ctypes.c_double()
     shown = owners(
         "Eight objects.",
         released=released,
@@ -177,10 +179,8 @@ def test_every_kind_of_owner_and_a_long_way():
         a_name_that_is_much_longer_than_any_box_could_ever_be_wide=bytearray(8),
     )
     assert "released: memoryview, a view (released)." in shown.alt
-    assert (
-        "own, same: ndarray, owns its 80 B" in shown.alt
-        and "empty: ndarray, owns its 0 B." in shown.alt
-    )
+    assert "own, same: ndarray, owns its 80 B" in shown.alt
+    assert "empty: ndarray, owns its 0 B." in shown.alt
     assert (
         "strided: ndarray, a view of 72 B -> DummyArray -> ndarray -> memoryview -> bytes of 72 B."
         in shown.alt

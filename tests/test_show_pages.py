@@ -158,13 +158,12 @@ def test_a_film_has_a_sentence_and_a_row_of_cells_for_each_step(film: Film):
         assert words in shown.alt
     assert shown.caption == f"Four steps. Measured on {HERE}."
     assert {"touch 3", "1 major fault", "byte read: 3", "my page table"} <= set(texts(shown))
-    assert (
-        sum(len(cells(shown, state)) for state in LOOKS) == (4 + 4 + 1) * 16
-        and len(cells(shown, FORKED)) == 2
-    )
+    assert sum(len(cells(shown, state)) for state in LOOKS) == (4 + 4 + 1) * 16
+    assert len(cells(shown, FORKED)) == 2
     assert "the child's page table" in texts(shown)
     two_columns = texts(page_film(film[:3]))
-    assert {"0", "15"} <= set(two_columns) and "child" not in " ".join(two_columns)
+    assert {"0", "15"} <= set(two_columns)
+    assert "child" not in " ".join(two_columns)
 
 
 def test_what_a_step_changed_is_outlined(film: Film):

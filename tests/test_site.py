@@ -51,9 +51,8 @@ def test_a_site_has_what_students_read_and_no_answer(build: Path):
     files = {path.name: path.read_bytes() for path in (build / "site").iterdir()}
     student = {path.name: path.read_bytes() for path in (build / "handouts/student").iterdir()}
     downloads = {"all.pdf", f"{NAME}.zip", f"{NAME}.zip.sha256"}
-    assert (
-        files.keys() == student.keys() | downloads and f"{len(student)} pages, {NAME}.zip" in said
-    )
+    assert files.keys() == student.keys() | downloads
+    assert f"{len(student)} pages, {NAME}.zip" in said
     index = BeautifulSoup(files["index.html"], "html.parser").select_one("#downloads")
     assert {link["href"] for link in index.select("a")} == downloads
     assert index.code.get_text() == sha256(files[f"{NAME}.zip"]).hexdigest()
@@ -110,7 +109,8 @@ def test_what_is_missing_or_no_address_is_said_and_the_old_site_stays(tmp_path: 
 @unix
 @pytest.mark.slow
 def test_a_commit_makes_the_same_release_everywhere(tmp_path: Path):
-    one, other = clone(tmp_path / "one"), clone(tmp_path / "another folder")
+    one = clone(tmp_path / "one")
+    other = clone(tmp_path / "another folder")
     said = release(one, f"v{VERSION}")
     assert said.returncode == 0, said.stderr
     subprocess.run(["git", "config", "core.autocrlf", "true"], cwd=other, check=True)
@@ -153,10 +153,8 @@ def test_the_version_is_in_one_place():
         r"^## (\S+?)(,|$)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     assert newest[1] == VERSION, "CHANGELOG.md begins with another version than pyproject.toml's"
-    for name in (
-        "wheel/pyproject.toml",
-        "CITATION.cff",
-    ):  # the one takes it from there, the other needs none
+    # the one takes it from there, the other needs none
+    for name in ("wheel/pyproject.toml", "CITATION.cff"):
         assert not re.search("^version", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE), (
             name
         )

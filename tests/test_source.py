@@ -59,11 +59,9 @@ def test_the_places_of_a_traceback_are_the_student_s():
         made(found)["f"]()
     seen = [(entry.frame.code.raw.co_filename, entry.lineno + 1) for entry in error.traceback[1:]]
     assert seen == [("cell 2", 2), ("cell 1", 5)]
-    assert (
-        found.line(5, "cell 1") == "return 1 / 0"
-        and found.line(2) == "return h()"
-        and found.line(9) == ""
-    )
+    assert found.line(5, "cell 1") == "return 1 / 0"
+    assert found.line(2) == "return h()"
+    assert found.line(9) == ""
 
 
 def test_reading_executes_and_imports_nothing(tmp_path: Path):
@@ -74,8 +72,10 @@ def test_reading_executes_and_imports_nothing(tmp_path: Path):
         "def f(a=A()): return K, antigravity, input()",
     )
     found = source_named(texts, "f")
-    assert len(found.steps) == 5 and "antigravity" in found.modules
-    assert not file.exists() and "antigravity" not in sys.modules
+    assert len(found.steps) == 5
+    assert "antigravity" in found.modules
+    assert not file.exists()
+    assert "antigravity" not in sys.modules
 
 
 @pytest.fixture
@@ -168,9 +168,8 @@ def test_installed_modules_are_told_from_the_student_s(
     (tmp_path / "my_space" / "part.py").write_text("")
     (tmp_path / "colorsys.py").write_text("")  # it hides Python's own
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(
-        sys.modules, "colorsys", raising=False
-    )  # a library that imports Python's may be here
+    # a library that imports Python's may be here
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
     text = """
         def f():
             import my_own, my_space.part, colorsys, missing_one, xml.dom.minidom

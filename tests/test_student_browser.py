@@ -163,8 +163,8 @@ def test_a_new_edition_waits_until_jupyterlab_has_closed_the_lesson(
     expect(lab.locator(".jp-Notebook")).to_have_count(0)
     told = work(course, environment)
     assert (
-        f"{LESSON}: 3 cells brought in from the edition 2026-10-01 (c0ffee4): “# 00 Start here,"
-        " again”" in told
+        f"{LESSON}: 3 cells brought in from the edition 2026-10-01 (c0ffee4). New or changed text: "
+        "“# 00 Start here, again”" in told
     )
     assert "yours stays: “What I say.”" in told
 
@@ -178,12 +178,10 @@ def test_the_lesson_then_has_what_is_new_and_what_is_the_student_s(lab: Page):
         "What I say.",
         "**The rule:** look.",
     ]
-    assert (
-        "mine" in answer
-        and ".reset()" in reset
-        and starter == exercise("00.grow").cell
-        and "hand_in" in last
-    )
+    assert "mine" in answer
+    assert ".reset()" in reset
+    assert starter == exercise("00.grow").cell
+    assert "hand_in" in last
     assert [output["text"] for output in outputs(lab) if output["cell"] == "imports"] == ["42\n"]
     expect(cell(lab, "title")).to_contain_text("again")
     expect(lab.locator(".jp-Dialog").filter(visible=True)).to_have_count(0)

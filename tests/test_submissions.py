@@ -149,7 +149,8 @@ LAYOUTS = {
 def test_each_layout_is_recognised_by_its_names(tmp_path: Path, layout: str):
     files, keys = LAYOUTS[layout]
     why_not = reasons(as_folder(tmp_path / "class", files))
-    assert sorted(key for key, _ in why_not) == sorted(keys) and set(why_not.values()) == {""}
+    assert sorted(key for key, _ in why_not) == sorted(keys)
+    assert set(why_not.values()) == {""}
 
 
 def test_downloads_of_two_assignments_are_sorted_if_they_have_lessons_names_and_lie_in_no_zip(
@@ -330,7 +331,8 @@ def test_of_several_the_last_counts(tmp_path: Path, names: tuple[str, ...]):
         as_zip(tmp_path / "class", {f"{MOODLE}/{name}": notebook(text=name) for name in names})
     )
     assert one.notebook() == notebook(text=names[-1])
-    assert len(one.hand_in.others) == len(names) - 1 and one.hand_in.file not in one.hand_in.others
+    assert len(one.hand_in.others) == len(names) - 1
+    assert one.hand_in.file not in one.hand_in.others
 
 
 def test_the_time_decides_before_the_name(tmp_path: Path):
@@ -340,17 +342,14 @@ def test_the_time_decides_before_the_name(tmp_path: Path):
     os.utime(folder / "ada" / "02_a.ipynb", (2e9, 2e9))
     os.utime(folder / "ada" / "02_b-1.ipynb", (1e9, 1e9))
     one = only(folder)
-    assert (
-        one.notebook() == b"later" and datetime.fromisoformat(one.hand_in.when).timestamp() == 2e9
-    )
+    assert one.notebook() == b"later"
+    assert datetime.fromisoformat(one.hand_in.when).timestamp() == 2e9
     with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
         archive.writestr(zipfile.ZipInfo("ada/02_a.ipynb", (2026, 11, 30, 12, 0, 0)), b"later")
         archive.writestr(zipfile.ZipInfo("ada/02_b-1.ipynb", (2026, 11, 30, 11, 0, 0)), b"earlier")
     one = only(tmp_path / "class.zip")
-    assert (one.notebook(), one.hand_in.when) == (
-        b"later",
-        "",
-    )  # a zip's times have no zone, and give only the order
+    # a zip's times have no zone, and give only the order
+    assert (one.notebook(), one.hand_in.when) == (b"later", "")
 
 
 def test_the_times_of_an_lms_download_are_not_when_it_was_handed_in(tmp_path: Path):
@@ -516,7 +515,8 @@ def overlapping() -> bytes:
     bomb.
     """
     one = zipped({LESSON: bytes(30 * MiB)})
-    start, end = one.index(b"PK\x01\x02"), one.rindex(b"PK\x05\x06")
+    start = one.index(b"PK\x01\x02")
+    end = one.rindex(b"PK\x05\x06")
     listed = one[start:end] * 900
     return (
         one[:start]
@@ -533,8 +533,10 @@ def endless() -> bytes:
 
 def of_kind(kind: int, data: bytes = b"") -> bytes:
     """A zip in which the notebook is a link or a pipe, as Unix packs one."""
-    made, entry = io.BytesIO(), zipfile.ZipInfo(LESSON)
-    entry.create_system, entry.external_attr = 3, kind << 16
+    made = io.BytesIO()
+    entry = zipfile.ZipInfo(LESSON)
+    entry.create_system = 3
+    entry.external_attr = kind << 16
     with zipfile.ZipFile(made, "w") as archive:
         archive.writestr(entry, data)
     return made.getvalue()
@@ -624,7 +626,8 @@ def test_a_hostile_zip_is_refused_and_the_others_go_on(tmp_path: Path, trick: st
     assert most < 4 * 64 * MiB
     assert why_not.pop(("bo", "02")) == ""
     (message,) = why_not.values()
-    assert message.startswith(expected) and str(tmp_path) not in message
+    assert message.startswith(expected)
+    assert str(tmp_path) not in message
 
 
 def test_files_of_200_mib_are_refused_unread(tmp_path: Path):
@@ -731,13 +734,12 @@ def test_ten_thousand_folders_in_each_other_end(tmp_path: Path):
 def distinct(founds: list[Submission], students: int) -> None:
     """Each student has a different key, which a table and a TOML file can hold."""
     keys = [one.student.key for one in founds]
-    assert len(set(keys)) == students and keys == sorted(keys)
+    assert len(set(keys)) == students
+    assert keys == sorted(keys)
     for text in (text for one in founds for text in (one.student.key, one.student.name)):
-        assert (
-            text.strip()
-            and len(text) <= 200
-            and all(char.isprintable() or char in JOINERS for char in text)
-        )
+        assert text.strip()
+        assert len(text) <= 200
+        assert all(char.isprintable() or char in JOINERS for char in text)
         assert tomllib.loads(f"{json.dumps(text, ensure_ascii=False)} = 1") == {text: 1}
 
 
@@ -795,16 +797,15 @@ def test_students_with_the_same_name_or_number_stay_apart(tmp_path: Path):
         "\u200d",
     ]
     files = {f"{name}/{LESSON}": notebook(text=name) for name in names}
-    files |= {
-        name: notebook(text=name) for name in ("ada_1_2_02_x.ipynb", "bo_1_2_02_x.ipynb")
-    }  # as from Canvas
+    # as from Canvas
+    files |= {name: notebook(text=name) for name in ("ada_1_2_02_x.ipynb", "bo_1_2_02_x.ipynb")}
     founds = all_of(as_zip(tmp_path / "class", files))
     distinct(founds, len(files))
     kept = {one.student.key: one.hand_in.file for one in founds}
-    assert kept["1"].startswith(
-        "Ada Lovelace_1_"
-    )  # a system's number takes precedence over a folder's name
-    assert kept["ada"].startswith("submitted/") and kept["Ada Lovelace"] == f"Ada Lovelace/{LESSON}"
+    # a system's number takes precedence over a folder's name
+    assert kept["1"].startswith("Ada Lovelace_1_")
+    assert kept["ada"].startswith("submitted/")
+    assert kept["Ada Lovelace"] == f"Ada Lovelace/{LESSON}"
 
 
 # --- lazily, and without a trace ------------------------------------------------------------------

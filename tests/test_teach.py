@@ -91,10 +91,12 @@ def peaks() -> Prediction:
     ids=lambda value: getattr(value, "kind", None),
 )
 def test_a_prediction_is_there_for_the_next_time(asked: Prediction, answer, line: str):
-    assert asked.value is None and asked.status == "no prediction yet"
+    assert asked.value is None
+    assert asked.status == "no prediction yet"
     asked.keep(answer)
     again = Prediction(asked.key, asked.question, asked.kind, asked.unit, asked.names)
-    assert again.value == answer and again.status == line
+    assert again.value == answer
+    assert again.status == line
     asked.keep(None)
     assert asked.value is None
 
@@ -144,11 +146,9 @@ def test_an_answer_to_an_older_question_is_ignored(a_student: Path):
     (a_student / "predictions.json").write_text(
         json.dumps({"t.peaks": "much", "t.a": {"x": 1}, "t.b": 10**400})
     )
-    assert (
-        peaks().value is None
-        and predict("t.a", "?").value is None
-        and predict("t.b", "?").value is None
-    )
+    assert peaks().value is None
+    assert predict("t.a", "?").value is None
+    assert predict("t.b", "?").value is None
 
 
 def test_two_kernels_that_keep_at_once_lose_nothing(a_student: Path):
@@ -158,7 +158,8 @@ def test_two_kernels_that_keep_at_once_lose_nothing(a_student: Path):
     )
     both = [subprocess.Popen([sys.executable, "-c", script, name]) for name in "ab"]
     assert [one.wait(60) for one in both] == [0, 0]
-    assert len(state.read("p")) == 80 and len(list(a_student.iterdir())) == 1
+    assert len(state.read("p")) == 80
+    assert len(list(a_student.iterdir())) == 1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="locks")
@@ -168,7 +169,8 @@ def test_a_kernel_that_was_stopped_holds_nobody_up(
     monkeypatch.setattr(state, "LOCK_TIMEOUT_S", 0.1)
     a_student.mkdir(exist_ok=True)
     descriptor = whole.lock(a_student)
-    assert state.keep("p", "a", 1) and state.read("p") == {"a": 1}
+    assert state.keep("p", "a", 1)
+    assert state.read("p") == {"a": 1}
     os.close(descriptor)
 
 
@@ -180,7 +182,8 @@ def test_a_folder_that_cannot_be_written_is_no_error(
     monkeypatch.setenv("ZERO_COPY_STATE", folder.format(a_student))
     monkeypatch.setattr("helpers.teach.state._here", {})
     peaks().keep({"read": 5})
-    assert peaks().value == {"read": 5.0} and "until this kernel ends" in capsys.readouterr().out
+    assert peaks().value == {"read": 5.0}
+    assert "until this kernel ends" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and devices")
@@ -198,7 +201,8 @@ def test_what_is_no_file_or_has_no_end_is_not_read(
         make(path)
         before = path.lstat()
         peaks().keep({"read": 5})
-        assert peaks().value == {"read": 5.0} and path.lstat() == before
+        assert peaks().value == {"read": 5.0}
+        assert path.lstat() == before
         path.unlink()
 
 
@@ -265,7 +269,9 @@ def test_sizes_are_bytes_for_the_plot():
 def test_beside_says_it_in_a_line(asked: Prediction, answer, measured, said: str):
     asked.keep(answer)
     comment = asked.beside(measured)
-    assert repr(comment) == said and "\n" not in said and "<p" in comment._repr_html_()
+    assert repr(comment) == said
+    assert "\n" not in said
+    assert "<p" in comment._repr_html_()
 
 
 def test_a_prediction_after_its_measurement_is_late(a_student: Path):
@@ -279,7 +285,8 @@ def test_a_prediction_after_its_measurement_is_late(a_student: Path):
     asked.keep({"read": 7})
     assert not asked.late, "nothing was changed"
     asked.keep({"read": 256})
-    assert peaks().late and peaks().value == {"read": 256.0}
+    assert peaks().late
+    assert peaks().value == {"read": 256.0}
     assert peaks().status == "kept: read 256 MiB (late: made after the measurement was shown)"
     assert repr(asked.beside({"read": 256 * MiB})).endswith(
         "(Late: made after the measurement was shown.)"
@@ -287,9 +294,11 @@ def test_a_prediction_after_its_measurement_is_late(a_student: Path):
     assert "late: made after" in asked._repr_html_()
     assert json.loads((a_student / "predictions.json").read_text()) == {"t.peaks": {"read": 7.0}}
     asked.keep(None)
-    assert peaks().value is None and not peaks().late
+    assert peaks().value is None
+    assert not peaks().late
     asked.keep({"read": 3})
-    assert peaks().late and json.loads((a_student / "predictions.json").read_text()) == {}
+    assert peaks().late
+    assert json.loads((a_student / "predictions.json").read_text()) == {}
 
 
 # --- predictions: the inputs ----------------------------------------------------------------------
@@ -308,18 +317,19 @@ def status(asked: Prediction) -> str:
 def test_numbers_typed_are_kept_at_once():
     asked = peaks()
     read, mapped = inputs(asked)
-    assert (read.description, read.value) == ("read, MiB", "") and "no prediction yet" in status(
-        asked
-    )
+    assert (read.description, read.value) == ("read, MiB", "")
+    assert "no prediction yet" in status(asked)
     read.value = "1 GiB"
-    assert peaks().value == {"read": 1024.0} and "kept: read 1 GiB" in status(asked)
+    assert peaks().value == {"read": 1024.0}
+    assert "kept: read 1 GiB" in status(asked)
     mapped.value = "0"
     assert peaks().value == {"read": 1024.0, "mmap": 0.0}
     mapped.value = "lots"
     assert peaks().value == {
         "read": 1024.0,
         "mmap": 0.0,
-    } and "“lots” is not a number of MiB" in status(asked)
+    }
+    assert "“lots” is not a number of MiB" in status(asked)
     read.value = mapped.value = ""
     assert peaks().value is None
     assert [box.value for box in inputs(peaks())] == ["", ""]
@@ -337,7 +347,8 @@ def test_an_order_is_kept_when_each_has_its_place():
     asked = predict("t.d", "?", order=["x", "y"])
     first, second = inputs(asked)
     first.value = "y"
-    assert asked.value is None and "still to place: x" in status(asked)
+    assert asked.value is None
+    assert "still to place: x" in status(asked)
     second.value = "x"
     assert asked.value == ["y", "x"]
 
@@ -368,7 +379,8 @@ def test_an_empty_body_is_no_attempt(body: str):
     "body", ["return 5", "return a", "a.b()", "while True: pass", 'return "Doc."']
 )
 def test_anything_else_is_an_attempt(body: str):
-    asked, code = exercise("02.chunks"), function(f"    {body}").__code__
+    asked = exercise("02.chunks")
+    code = function(f"    {body}").__code__
     assert asked.is_attempt(code)
     assert not replace(asked, starter=f"def copy_small(a, b):\n    {body}").is_attempt(code)
 
@@ -376,12 +388,11 @@ def test_anything_else_is_an_attempt(body: str):
 # --- exercises: nothing a student does breaks a check ---------------------------------------------
 @each("teach", "answers")
 def test_a_check_answers_whatever_the_code_does(body: str, said: str):
-    verdict = exercise("02.chunks").check(
-        function(body), size=8 * MiB, timeout=60
-    )  # each ends by itself
-    assert (
-        verdict.outcome == "not yet" and said in verdict.because and verdict.cause != "not-checked"
-    )
+    # each ends by itself
+    verdict = exercise("02.chunks").check(function(body), size=8 * MiB, timeout=60)
+    assert verdict.outcome == "not yet"
+    assert said in verdict.because
+    assert verdict.cause != "not-checked"
     assert os.environ["ZERO_COPY_DATA"] not in verdict.because, (
         "which machine's path this is, is nobody's business"
     )
@@ -397,12 +408,14 @@ def test_a_message_names_no_folder_of_this_machine():
         os.environ["ZERO_COPY_DATA"],
     ):
         said = short(f"cannot import name 'x' from 'y' ({place}/lib/y.py, {'z' * 60})", 60)
-        assert "(…/" in said and len(said) < 70
+        assert "(…/" in said
+        assert len(said) < 70
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes")
 def test_a_locked_folder_is_the_student_s_and_a_full_disk_is_not(tmp_path: Path):
-    attempt, folder = Attempt(None, MiB, 5, tmp_path, tmp_path), tmp_path / "inside"
+    attempt = Attempt(None, MiB, 5, tmp_path, tmp_path)
+    folder = tmp_path / "inside"
     folder.mkdir()
     (folder / "file").touch()
     attempt.hand_out(folder)
@@ -413,7 +426,8 @@ def test_a_locked_folder_is_the_student_s_and_a_full_disk_is_not(tmp_path: Path)
     ):
         attempt.unharmed()
     folder.chmod(0o700)
-    assert slip.value.cause == "unreadable" and str(tmp_path) not in slip.value.because
+    assert slip.value.cause == "unreadable"
+    assert str(tmp_path) not in slip.value.because
     for error in (
         OSError(errno.ENOSPC, "full", str(folder)),
         PermissionError(errno.EACCES, "no", "/elsewhere"),
@@ -437,7 +451,8 @@ def test_many_measurements_are_a_list():
         for count in (2, 7)
     )
     assert "<p>Measured: loader 0: 0 MiB · loader 1: 1 MiB</p>" in few
-    assert many.count("<li>") == 7 and "·" not in many
+    assert many.count("<li>") == 7
+    assert "·" not in many
 
 
 @pytest.mark.parametrize("arguments", ["a", "a, b, c"])
@@ -453,20 +468,25 @@ def test_what_is_half_right_says_so():
     verdict = NotYet("wrong-word", "the word isn't right.", half="the bytes").verdict
     assert repr(verdict) == "Not yet: the word isn't right. Half of it is right: the bytes."
     one, other, none = (NotYet("x", "x", half=half) for half in ("the bytes", "the words", ""))
-    assert first_of([one, one]).half == "the bytes" and first_of([one, other]).half == ""
+    assert first_of([one, one]).half == "the bytes"
+    assert first_of([one, other]).half == ""
     assert first_of([other, none]).half == ""
 
 
 def test_a_verdict_fits_a_screen():
     body = "    raise ValueError('<b>`' + chr(27) + chr(0xd800) + 'long ' * 200_000)"
     verdict = exercise("02.chunks").check(function(body), size=MiB)
-    assert "raised" in verdict.because and "in line 2" in verdict.because
-    assert len(repr(verdict)) < 1000 and chr(27) not in repr(verdict) and repr(verdict).encode()
+    assert "raised" in verdict.because
+    assert "in line 2" in verdict.because
+    assert len(repr(verdict)) < 1000
+    assert chr(27) not in repr(verdict)
+    assert repr(verdict).encode()
     assert "<b>" not in verdict._repr_html_()
 
 
 def test_what_is_handed_out_must_stay_as_it_is(tmp_path: Path):
-    folder, judges = tmp_path / "student", tmp_path / "judge"
+    folder = tmp_path / "student"
+    judges = tmp_path / "judge"
     folder.mkdir()
     judges.mkdir()
     (folder / "model").mkdir()
@@ -475,12 +495,12 @@ def test_what_is_handed_out_must_stay_as_it_is(tmp_path: Path):
     attempt.hand_out(folder / "model")
     path = attempt.random_file()
     attempt.unharmed()
-    assert (
-        MiB < path.stat().st_size < 2 * MiB and first_difference(path, attempt.twin(path)) is None
-    )
+    assert MiB < path.stat().st_size < 2 * MiB
+    assert first_difference(path, attempt.twin(path)) is None
     content = path.read_bytes()
     path.write_bytes(content[:1000] + b"\0\0" + content[1002:])
-    assert attempt.twin(path).parent == judges and attempt.twin(path).read_bytes() == content
+    assert attempt.twin(path).parent == judges
+    assert attempt.twin(path).read_bytes() == content
     with pytest.raises(NotYet, match=r"`source.bin` was changed, first at byte 1,00[01]"):
         attempt.unharmed()
     path.write_bytes(content)
@@ -508,7 +528,8 @@ def test_what_is_no_function_is_said(a_student: Path):
     one = exercise("02.chunks")
     assert one.check(None).outcome == "not attempted"
     assert "hand over the function itself, `check(copy_small)`" in one.check(5).because
-    assert one.check(function("    ...")).outcome == "not attempted" and one.attempts == 1
+    assert one.check(function("    ...")).outcome == "not attempted"
+    assert one.attempts == 1
     verdict = one.check(os.link, size=MiB)
     assert (verdict.outcome, verdict.cause) == ("not yet", "not-carried")
     assert (
@@ -552,22 +573,22 @@ def test_a_judge_that_fails_is_a_message(
 
 def test_hints_come_one_by_one_then_the_solution_after_a_try():
     one = exercise("02.chunks")
-    assert "Try first" in repr(one.solution()) and one.solution_source == repr(
-        one.solution(now=True)
-    )
+    assert "Try first" in repr(one.solution())
+    assert one.solution_source == repr(one.solution(now=True))
     said = [repr(one.hint()) for _ in range(3)]
-    assert said[0].startswith("Hint 1 of 2.") and "1 more to come" in said[0]
-    assert (
-        said[1].startswith("Hint 2 of 2.")
-        and "next step is the solution" in said[1]
-        and ".solution()" in said[2]
-    )
+    assert said[0].startswith("Hint 1 of 2.")
+    assert "1 more to come" in said[0]
+    assert said[1].startswith("Hint 2 of 2.")
+    assert "next step is the solution" in said[1]
+    assert ".solution()" in said[2]
     one.check(function("    return a"), size=MiB)
-    assert repr(one.solution()) == one.solution_source and "<pre" in one.solution()._repr_html_()
+    assert repr(one.solution()) == one.solution_source
+    assert "<pre" in one.solution()._repr_html_()
 
 
 def test_first_difference(tmp_path: Path):
-    a, b = tmp_path / "a", tmp_path / "b"
+    a = tmp_path / "a"
+    b = tmp_path / "b"
     data = bytes(3 * MiB + 5)
     a.write_bytes(data)
     for other, at in (
@@ -584,15 +605,15 @@ def test_recorded_figures_stand_in_where_kinds_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
     full = Comparison({"list": [measure(list, "ab")]})
-    assert recorded("run", full) is full and capsys.readouterr().out == ""
+    assert recorded("run", full) is full
+    assert capsys.readouterr().out == ""
     monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
     poor = Comparison({"list": [measure(list, "ab")]})
-    assert recorded("run", poor) is poor and "no recorded run 'run'" in capsys.readouterr().out
+    assert recorded("run", poor) is poor
+    assert "no recorded run 'run'" in capsys.readouterr().out
     (tmp_path / "run.json").write_text(json.dumps(full.to_json()))
-    assert (
-        recorded("run", poor)["list"].peak.anonymous is not None
-        and str(full.machine) in capsys.readouterr().out
-    )
+    assert recorded("run", poor)["list"].peak.anonymous is not None
+    assert str(full.machine) in capsys.readouterr().out
     (tmp_path / "run.json").write_text("{")
     assert recorded("run", poor) is poor
 
@@ -653,7 +674,8 @@ def test_recorded_figures_stand_in_where_a_container_is_narrow(
             in capsys.readouterr().out
         )
     monkeypatch.setattr(container, "memory_left", lambda: (700 * MiB, GiB))
-    assert recorded("run", full) is full and capsys.readouterr().out == ""
+    assert recorded("run", full) is full
+    assert capsys.readouterr().out == ""
 
 
 def test_recorded_figures_stand_in_for_what_was_measured_while_memory_ran_out(
@@ -667,14 +689,14 @@ def test_recorded_figures_stand_in_for_what_was_measured_while_memory_ran_out(
 
     def killed_during(value):
         kills[0] += 1
-        return value or len(
-            value
-        )  # TypeError, as from a check of what the killed one should have written
+        # TypeError, as from a check of what the killed one should have written
+        return value or len(value)
 
     for made in (lambda: killed_during(full), lambda: killed_during(None)):
         assert recorded("run", made) is not full
         assert "nothing was left, and a process was killed. Shut down" in capsys.readouterr().out
-    assert recorded("run", lambda: full) is full and capsys.readouterr().out == ""
+    assert recorded("run", lambda: full) is full
+    assert capsys.readouterr().out == ""
     with pytest.raises(TypeError):
         recorded("run", lambda: len(None))
 
@@ -689,13 +711,12 @@ def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.measured
 def test_recording_keeps_each_method_s_run_and_what_it_returned_if_that_is_short(recording: Path):
     full = compare({"list": list, "bytes": bytes, "long": lambda text: text * 5000}, "ab", repeat=2)
-    assert (
-        recorded("run", full) is full
-        and full["list"].value == ["a", "b"]
-        and len(full["long"].value) == 10_000
-    )
+    assert recorded("run", full) is full
+    assert full["list"].value == ["a", "b"]
+    assert len(full["long"].value) == 10_000
     again = Comparison.from_json(json.loads((recording / "run.json").read_text()))
-    assert again["list"].peak == full["list"].peak and len(again.runs["list"]) == 1
+    assert again["list"].peak == full["list"].peak
+    assert len(again.runs["list"]) == 1
     assert {name: run.value for name, run in again.items()} == {
         "list": ["a", "b"],
         "bytes": None,
@@ -715,8 +736,10 @@ def test_recording_keeps_the_peaks_of_a_long_run(recording: Path):
 
     full = recorded("run", measure(spike))
     again, _ = read(recording / "run.json")
-    assert full.value.shape == (2, 0) and again.value is None
-    assert len(again.times) <= 200 < len(full.times) and again.peak == full.peak
+    assert full.value.shape == (2, 0)
+    assert again.value is None
+    assert len(again.times) <= 200 < len(full.times)
+    assert again.peak == full.peak
     assert [again.times[0], again.times[-1]] == [full.times[0], full.times[-1]]
     assert {len(getattr(again, kind)) for kind in ("anonymous", "file", "shared", "resident")} == {
         len(again.times)
@@ -731,9 +754,8 @@ def test_whatever_is_recorded_comes_back_where_it_cannot_be_measured(
     """Each kind comes from a function that makes it: an ordinary run, one that dies, a film, shares
     of memory.
     """
-    monkeypatch.setattr(
-        folders, "in_memory", lambda system: False
-    )  # this test's folder may be in memory
+    # this test's folder may be in memory
+    monkeypatch.setattr(folders, "in_memory", lambda system: False)
 
     def film() -> Film:
         with Explorer(pages=4) as explorer:
@@ -746,13 +768,15 @@ def test_whatever_is_recorded_comes_back_where_it_cannot_be_measured(
         "sharing": lambda: workers(len, "ab", count=2),
     }
     full = {name: recorded(name, make) for name, make in makers.items()}
-    assert full["recording"].ended == "SIGKILL" and capsys.readouterr().out == ""
+    assert full["recording"].ended == "SIGKILL"
+    assert capsys.readouterr().out == ""
     monkeypatch.delenv("ZERO_COPY_RECORD")
     monkeypatch.setattr(sampler, "choose", lambda: sampler.Portable)
     monkeypatch.setattr(maps, "why_not", lambda: "a test")
     for name, make in makers.items():
         again = recorded(name, make)
-        assert type(again) is type(full[name]) and repr(again) == repr(full[name])
+        assert type(again) is type(full[name])
+        assert repr(again) == repr(full[name])
         assert f"Recorded figures, made on: {here().system}" in capsys.readouterr().out
     with pytest.raises(NotMeasuredHere, match="no namespaces"):
         recorded("never made", refuses)
@@ -812,9 +836,8 @@ def test_in_a_notebook_everything_is_shown_with_words(tmp_path: Path):
     nbformat.validate(ran)
     assert all(alone(data["text/html"]).startswith('<div class="zc-predict"') for data in shown[:3])
     assert shown[0]["text/html"].count('aria-label="blank to write on"') == 2
-    assert (
-        'data-outcome="not ' in shown[6]["text/html"] and "def copy_small" in shown[8]["text/html"]
-    )
+    assert 'data-outcome="not ' in shown[6]["text/html"]
+    assert "def copy_small" in shown[8]["text/html"]
 
 
 # --- nothing is lost, nothing is taken for something else -----------------------------------------

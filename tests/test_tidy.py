@@ -53,11 +53,15 @@ def test_stored_form_of_a_used_notebook():
 
 def test_it_is_the_form_that_jupyter_writes_and_tidying_twice_changes_nothing_more(tmp_path: Path):
     path = saved(tmp_path, cell("run"), cell("why", ["# Why\n", "– because"], kind="markdown"))
-    assert tidy(path, check=True) and tidy(path)
-    once, text = path.stat(), path.read_text(encoding="utf-8")
+    assert tidy(path, check=True)
+    assert tidy(path)
+    once = path.stat()
+    text = path.read_text(encoding="utf-8")
     assert nbformat.writes(nbformat.reads(text, as_version=4)) + "\n" == text
-    assert not tidy(path, check=True) and not tidy(path)
-    assert path.stat().st_ino == once.st_ino and path.stat().st_mtime_ns == once.st_mtime_ns
+    assert not tidy(path, check=True)
+    assert not tidy(path)
+    assert path.stat().st_ino == once.st_ino
+    assert path.stat().st_mtime_ns == once.st_mtime_ns
 
 
 def test_empty_cells_go_and_pasted_pictures_stay():
@@ -112,15 +116,18 @@ def test_what_is_no_notebook_is_left_alone(tmp_path: Path, content: bytes, why: 
     (path := tmp_path / "work.ipynb").write_bytes(content)
     with pytest.raises(NotTidied, match=rf"work\.ipynb.*{why}"):
         tidy(path)
-    assert path.read_bytes() == content and os.listdir(tmp_path) == ["work.ipynb"]
+    assert path.read_bytes() == content
+    assert os.listdir(tmp_path) == ["work.ipynb"]
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = saved(tmp_path, cell("run"))
     (tmp_path / ".ipynb_checkpoints").mkdir()
     (tmp_path / ".ipynb_checkpoints" / "b-checkpoint.ipynb").touch()
-    assert main([str(tmp_path)]) == 0 and "lesson.ipynb: tidied" in capsys.readouterr().out
+    assert main([str(tmp_path)]) == 0
+    assert "lesson.ipynb: tidied" in capsys.readouterr().out
     assert not tidy(path, check=True)
     (tmp_path / "broken.ipynb").write_text("{")
-    assert main([str(tmp_path)]) == 1 and "broken.ipynb" in capsys.readouterr().err
+    assert main([str(tmp_path)]) == 1
+    assert "broken.ipynb" in capsys.readouterr().err
     assert main([str(tmp_path / "absent.ipynb")]) == 1

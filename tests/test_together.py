@@ -31,7 +31,8 @@ def test_two_that_wait_for_each_other_are_measured_apart():
         socket.create_server(("127.0.0.1", 0)) as one,
         socket.create_server(("127.0.0.1", 0)) as two,
     ):
-        a, b = one.getsockname()[1], two.getsockname()[1]
+        a = one.getsockname()[1]
+        b = two.getsockname()[1]
         runs = together(
             {"large": partial(meet, a, b, 32 * MiB), "small": partial(meet, b, a, MiB)}, timeout=20
         )

@@ -133,12 +133,14 @@ def test_a_view_of_bytes_has_its_owner(owner: Any):
     (same, pairs, row, words, table, steps, none) = carried(
         *given, whole[::3], memoryview(owner)[:0]
     )
-    assert (
-        row.obj is words.obj is same and steps.strides == (3,) and bytes(steps) == bytes(whole[::3])
-    )
+    assert row.obj is words.obj is same
+    assert steps.strides == (3,)
+    assert bytes(steps) == bytes(whole[::3])
     assert none.format == memoryview(owner).format
-    assert type(same) is type(owner) and same == owner
-    assert pairs.tolist() == given[1].tolist() and pairs.strides == (-2,)
+    assert type(same) is type(owner)
+    assert same == owner
+    assert pairs.tolist() == given[1].tolist()
+    assert pairs.strides == (-2,)
     assert [(v.format, v.shape, v.readonly, v.tolist()) for v in (row, words, table)] == [
         (v.format, v.shape, v.readonly, v.tolist()) for v in given[2:]
     ]
@@ -191,10 +193,10 @@ def test_frames_and_series_over_one_array_still_share_it_and_copy_on_write():
     frame = pd.DataFrame(base, columns=["x", "y"], copy=False)
     given = base, frame, frame["x"], pd.Index(frame["x"])
     there, same, column, index = carried(*given)
-    assert len(payload(*given)) < 1.01 * base.nbytes and same.equals(frame)
-    assert np.shares_memory(there, same["y"].to_numpy()) and np.shares_memory(
-        there, column.to_numpy()
-    )
+    assert len(payload(*given)) < 1.01 * base.nbytes
+    assert same.equals(frame)
+    assert np.shares_memory(there, same["y"].to_numpy())
+    assert np.shares_memory(there, column.to_numpy())
     column.iloc[0] = 77
     assert same["x"].iloc[0] == index[0] == there[0, 0] == 0
 
@@ -203,20 +205,26 @@ def test_arrow_and_polars_send_a_buffer_once():
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"a": np.arange(MiB // 8), "t": ["text", None] * (MiB // 16)})
     whole, part = carried(table, table.slice(10, 20))
-    assert whole.equals(table) and part.equals(table.slice(10, 20))
+    assert whole.equals(table)
+    assert part.equals(table.slice(10, 20))
     assert len({t["a"].chunk(0).buffers()[1].address for t in (whole, part)}) == 1
     pl = pytest.importorskip("polars")
     frame = pl.from_arrow(table).with_columns(k=pl.lit("one").cast(pl.Categorical))
     same, column = carried(frame, frame["a"])
-    assert same.equals(frame) and same.schema == frame.schema and column.equals(frame["a"])
+    assert same.equals(frame)
+    assert same.schema == frame.schema
+    assert column.equals(frame["a"])
 
 
 def test_tensors_still_show_one_storage():
     torch = pytest.importorskip("torch")
-    base, array = torch.zeros(1000, 10), np.zeros(10)
+    base = torch.zeros(1000, 10)
+    array = np.zeros(10)
     given = base, base[5:, 3], torch.nn.Parameter(base), array, torch.from_numpy(array)
     same, column, parameter, numbers, shown = carried(*given)
     column[0], shown[0] = 5, 6
-    assert column.stride() == (10,) and same[5, 3] == parameter[5, 3] == 5 and numbers[0] == 6
+    assert column.stride() == (10,)
+    assert same[5, 3] == parameter[5, 3] == 5
+    assert numbers[0] == 6
     with pytest.raises(CannotTravel, match="mapped file or shared memory"):
         payload(torch.zeros(1000).share_memory_())

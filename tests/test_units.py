@@ -1,9 +1,12 @@
 """Sizes and times, as people write them."""
 
+import re
+
 import numpy as np
 import pytest
 from tables import each_of
 
+from helpers.show.words import amount
 from helpers.units import GiB, KiB, MiB, in_words, size
 
 
@@ -43,9 +46,17 @@ def test_what_is_no_whole_number(text):
     (-3 * GiB, "bytes", "-3 GiB"),
     (0, "bytes", "0 B"),
     (65536, "count", "65,536"),
+    (999.7 * MiB, "bytes", "1,000 MiB"),
     (0.0123, "seconds", "0.012 s"),
+    (8.2e-05, "seconds", "82 µs"),
     (61.2, "seconds", "61 s"),
     (None, "bytes", "not measured here"),
 )
 def test_in_words(value, unit, words):
     assert in_words(value, unit) == words
+
+
+@pytest.mark.parametrize("unit", ["bytes", "count", "seconds", "share", "time", "pages"])
+def test_no_amount_is_in_scientific_notation(unit):
+    words = [amount(9.996 * 10.0**power, unit) for power in range(-9, 13)]
+    assert not [each for each in words if re.search(r"\de[-+]", each)]

@@ -83,7 +83,8 @@ class Broken:
 @pytest.mark.parametrize("part", [999, 1024, len(BYTES), 10**6])
 def test_parts_of_any_size_arrive(server: Server, source: Path, part: int):
     upload(source, address(server), part)
-    assert there(server) == {"model.bin": BYTES} and server.received == len(BYTES)
+    assert there(server) == {"model.bin": BYTES}
+    assert server.received == len(BYTES)
 
 
 def test_complete_file_is_reported_with_its_size(server: Server, source: Path):
@@ -132,7 +133,8 @@ def test_a_lost_connection_costs_a_part_at_most(
 ):
     send = Broken(which, sent)
     upload(source, address(server), 1000, send)
-    assert there(server) == {"model.bin": BYTES} and server.received == len(BYTES) + sent
+    assert there(server) == {"model.bin": BYTES}
+    assert server.received == len(BYTES) + sent
     assert send.parts[which - 1] == send.parts[which], "the same part again, and no other"
     assert len(send.parts) == 12
 
@@ -142,7 +144,8 @@ def test_what_was_collected_and_not_yet_checked_is_checked(server: Server, sourc
     (parts,) = server.folder.iterdir()
     parts.write_bytes(BYTES)  # as after a crash just before the rename
     upload(source, address(server))
-    assert there(server) == {"model.bin": BYTES} and server.received == 3001
+    assert there(server) == {"model.bin": BYTES}
+    assert server.received == 3001
 
 
 def test_what_is_there_is_not_sent_again_and_a_new_version_replaces_it(
@@ -177,7 +180,9 @@ def test_wrong_request_leaves_nothing(
     (server.folder / "folder").mkdir()
     told = put(server, **wrong)
     (server.folder / "folder").rmdir()
-    assert told[0] == status and why in told[1] and there(server) == {"model.bin": b"old"}
+    assert told[0] == status
+    assert why in told[1]
+    assert there(server) == {"model.bin": b"old"}
     upload(source, address(server))
     assert there(server)["model.bin"] == BYTES
 
@@ -196,9 +201,11 @@ def test_half_a_part_is_not_kept(
         else:
             line.shutdown(socket.SHUT_WR)
             assert line.recv(1) == b""
-    assert there(server) == {} and server.received in (0, 4)
+    assert there(server) == {}
+    assert server.received in (0, 4)
     upload(source, address(server))
-    assert there(server) == {"model.bin": BYTES} and capfd.readouterr().err == ""
+    assert there(server) == {"model.bin": BYTES}
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.measured

@@ -52,13 +52,13 @@ def test_as_stored_everything_is_borrowed(model: Path):
         for i, dtype in ((0, "f4"), (1, "f2"), (10, "f8")):
             layer = weights.prefix("layers").prefix(str(i))
             weight = layer.get((3, 4), "weight")
-            assert (
-                weight.dtype == dtype
-                and weight.tolist() == (np.arange(12.0).reshape(3, 4) + i).tolist()
-            )
-            assert of_file(weight, model) and not weight.flags.writeable
+            assert weight.dtype == dtype
+            assert weight.tolist() == (np.arange(12.0).reshape(3, 4) + i).tolist()
+            assert of_file(weight, model)
+            assert not weight.flags.writeable
         assert weights.get((), "step") == 7
-        assert set(weights.taken.values()) == {"borrowed"} and layer.taken is weights.taken
+        assert set(weights.taken.values()) == {"borrowed"}
+        assert layer.taken is weights.taken
         assert list(weights.taken) == [
             "layers.0.weight",
             "layers.1.weight",
@@ -74,7 +74,9 @@ def test_another_dtype_is_copied_and_says_so(model: Path):
     with VarBuilder.from_mapped(str(model), np.float32) as weights:
         arrays = {i: weights.get([3, 4], f"layers.{i}.weight") for i in (0, 1, 10)}
         for i, array in arrays.items():
-            assert array.dtype == np.float32 and array[2, 3] == 11 + i and not array.flags.writeable
+            assert array.dtype == np.float32
+            assert array[2, 3] == 11 + i
+            assert not array.flags.writeable
             assert of_file(array, model) == (i == 0)
         assert weights.get((), "step").dtype == np.float32
         assert weights.taken == {
@@ -91,26 +93,25 @@ def test_bfloat16(folder: Path):
     path = folder / "model.safetensors"
     save({"x": np.array([1, 1.5, -2], bfloat16), "y": np.array([1.25], "f4")}, path)
     with VarBuilder.from_mapped(path, "f4") as weights:
-        assert weights.get((3,), "x").tolist() == [1, 1.5, -2] and weights.taken == {
-            "x": "copied: bfloat16 to float32"
-        }
+        assert weights.get((3,), "x").tolist() == [1, 1.5, -2]
+        assert weights.taken == {"x": "copied: bfloat16 to float32"}
     with VarBuilder.from_mapped(path, "bfloat16") as weights:
-        assert of_file(weights.get((3,), "x"), path) and weights.get((1,), "y")[0] == 1.25
+        assert of_file(weights.get((3,), "x"), path)
+        assert weights.get((1,), "y")[0] == 1.25
         assert weights.taken == {"x": "borrowed", "y": "copied: float32 to bfloat16"}
 
 
 def test_what_is_misaligned_is_copied(folder: Path):
     path = misaligned(folder / "model.safetensors")
     with VarBuilder.from_mapped(path) as weights:
-        assert weights.get((2,), "b").tolist() == [1, 2] and weights.get((1,), "a") == ord("x")
+        assert weights.get((2,), "b").tolist() == [1, 2]
+        assert weights.get((1,), "a") == ord("x")
         assert weights.taken == {"b": "copied: misaligned", "a": "borrowed"}
         for name, shape in (("b", (2,)), ("a", (1,))):
             array = weights.get(shape, name)
-            assert (
-                array.flags.aligned
-                and not array.flags.writeable
-                and of_file(array, path) == (name == "a")
-            )
+            assert array.flags.aligned
+            assert not array.flags.writeable
+            assert of_file(array, path) == (name == "a")
 
 
 def test_errors_name_what_was_expected_and_what_was_found(model: Path):
@@ -177,10 +178,8 @@ def test_a_part_has_its_own_tensors_only(model: Path):
     with VarBuilder.from_mapped(model) as weights:
         assert "layers.1, 2 tensors" in repr(weights.prefix("layers.1")), "not those of layer 10"
         assert "none, 0 tensors" in repr(weights.prefix("none"))
-        assert (
-            sorted(weights.prefix("layers").names)[:2] == ["0.bias", "0.weight"]
-            and len(weights.names) == 7
-        )
+        assert sorted(weights.prefix("layers").names)[:2] == ["0.bias", "0.weight"]
+        assert len(weights.names) == 7
 
 
 def test_shards(folder: Path):
@@ -219,6 +218,5 @@ def test_the_table(model: Path, folder: Path):
     with VarBuilder.from_mapped(folder / "many.safetensors") as weights:
         for number in range(ROWS + 3):
             weights.get((1,), str(number))
-        assert len(repr(weights).splitlines()) == ROWS + 2 and repr(weights).endswith(
-            "  … and 3 more"
-        )
+        assert len(repr(weights).splitlines()) == ROWS + 2
+        assert repr(weights).endswith("  … and 3 more")

@@ -41,7 +41,7 @@ ATTEMPTS = [
     for name in ("an_empty_body_is_no", "anything_else_is_an")
 ]
 ROOMS = ("make", "measure", "ideas", "show", "teach", "publish", "serve", "classroom")
-LOCKS = ("requirements.lock", "requirements-dev.lock")
+LOCKS = ("environment/requirements.lock", "environment/dev.lock")
 UV = Path(sysconfig.get_path("scripts"), "uv")
 
 
@@ -67,7 +67,8 @@ def environment(version: str, python: str) -> Path:
     recipe = hashlib.sha256(
         b"".join((ROOT / name).read_bytes() for name in (*LOCKS, "pyproject.toml"))
     )
-    made, stamp = folder / "made-from", f"{python} {recipe.hexdigest()} {ROOT}"
+    made = folder / "made-from"
+    stamp = f"{python} {recipe.hexdigest()} {ROOT}"
     if not made.is_file() or made.read_text() != stamp:
         for step in (
             ["venv", "-q", "--clear", "--python", python, folder],

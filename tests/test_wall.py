@@ -59,7 +59,8 @@ def box(tmp_path: Path) -> Iterator[Ballots]:
 def test_every_kind_of_question_has_two_votes_and_a_measurement(box: Ballots):
     for key, right in EACH.items():
         box.ask(key)
-        asked, of = box.known[key], voters(6)
+        asked = box.known[key]
+        of = voters(6)
         other = {"number": 1.0, "numbers": PEAKS | {"mmap": 256.0}, "quiz": "a"}
         wrong = other.get(asked.kind) or (
             asked.names[0] if asked.kind == "choice" else [*asked.names]
@@ -72,14 +73,14 @@ def test_every_kind_of_question_has_two_votes_and_a_measurement(box: Ballots):
             box.vote(key, voter, right, 2)
         box.move(COMPARED)
         pairs = box.rounds(key)
-        assert box.phase(key) == "compared" and box.counts(key) == (6, 4)
+        assert box.phase(key) == "compared"
+        assert box.counts(key) == (6, 4)
         assert sorted(map(str, pairs)) == sorted(
             [str((wrong, right))] * 4 + [str((wrong, wrong))] * 2
         )
         shown = charts.chart(asked, *zip(*pairs, strict=True))
-        assert "then" in shown.alt and "second vote: 6" in {
-            text.get_text() for text in shown.figure.legends[0].texts
-        }
+        assert "then" in shown.alt
+        assert "second vote: 6" in {text.get_text() for text in shown.figure.legends[0].texts}
         box.move(MEASURED)
         with pytest.raises(Refused, match="shown already"):
             box.vote(key, of[0], right, 3)
@@ -87,7 +88,9 @@ def test_every_kind_of_question_has_two_votes_and_a_measurement(box: Ballots):
 
 def test_until_a_vote_is_drawn_an_answer_is_a_first_one(box: Ballots):
     """And a first vote that is too small for a picture doesn't hide the second."""
-    first, late, latest = voters(4), voters(1), voters(2)
+    first = voters(4)
+    late = voters(1)
+    latest = voters(2)
     box.ask("04.turned")
     for voter in first:
         box.vote("04.turned", voter, 64, 1)
@@ -96,7 +99,8 @@ def test_until_a_vote_is_drawn_an_answer_is_a_first_one(box: Ballots):
         box.vote("04.turned", voter, 64, 1)
     assert sorted(map(str, box.rounds("04.turned"))) == ["(64.0, 64.0)"] * 5 + ["(None, 64.0)"] * 2
     assert box.counts("04.turned") == (7, 0)  # the last two answered once
-    asked, pairs = box.known["04.turned"], [(None, 1.0)] * 3 + [(2.0, 1.0)] * 4
+    asked = box.known["04.turned"]
+    pairs = [(None, 1.0)] * 3 + [(2.0, 1.0)] * 4
     assert "7 predictions, median 1" in charts.chart(asked, *zip(*pairs, strict=True)).alt
     assert charts.chart(asked, *zip(*pairs[3:], strict=True)) is None
 
@@ -122,7 +126,8 @@ def test_no_step_runs_ahead_and_one_step_back_is_possible(box: Ballots):
     box.vote("04.turned", one, 64, 2)
     assert box.rounds("04.turned") == [(1, 64)]
     box.back()
-    assert box.phase("04.turned") == AGAIN and box.rounds("04.turned") == [(1, 64)]
+    assert box.phase("04.turned") == AGAIN
+    assert box.rounds("04.turned") == [(1, 64)]
     box.back()
     assert box.phase("04.turned") == ASKED and box.rounds("04.turned") == [(64, 64)], (
         "the second vote hasn't begun"
@@ -146,10 +151,8 @@ def test_the_votes_are_told_in_sentences(box: Ballots):
     pairs += [("1 page", "1 byte"), (None, "1 page")]
     first, second = zip(*pairs, strict=True)
     assert spread.share(choice, first, second) == "Right: 36 % of 14, then 73 % of 15."
-    assert (
-        spread.rule(choice, first) == "Worth talking about."
-        and spread.rule(choice, second) == "Go on."
-    )
+    assert spread.rule(choice, first) == "Worth talking about."
+    assert spread.rule(choice, second) == "Go on."
     assert spread.rule(choice, ["1 byte"] * 9).startswith("Too few")
     moved = "7 of 14 changed their answer, 6 of them from “1 byte” to “1 page”."
     assert spread.changed(choice, pairs) == moved
@@ -187,7 +190,8 @@ def test_showing_a_question_doesnt_take_its_measurement_away(box: Ballots):
     }
     before = box.measured("04.turned")
     box.define("04.turned", asked, None)
-    assert box.measured("04.turned") == before and before[0] is not None
+    assert box.measured("04.turned") == before
+    assert before[0] is not None
     box.define("04.turned", asked, 7)
     assert box.measured("04.turned") == (7, "in your teacher's notebook")
 
@@ -199,7 +203,8 @@ def test_of_two_answers_the_later_counts_whichever_arrives_first(box: Ballots):
         box.vote("04.turned", one, 1, 10)
     assert box.last("04.turned", one) == (1, 64)
     box.vote("04.turned", one, None, 30)
-    assert box.rounds("04.turned") == [] and box.counts("04.turned") == (0, 0)
+    assert box.rounds("04.turned") == []
+    assert box.counts("04.turned") == (0, 0)
 
 
 @pytest.mark.parametrize("answer", ["two", -1, float("nan"), True, {}, [], "1 page", 10**400])
@@ -219,14 +224,15 @@ def test_a_question_that_students_reach_is_offered_and_not_asked(box: Ballots):
     for voter in voters(3):
         box.vote("02.chunk", voter, "1 MiB", 1)
     box.vote("02.order", voter, EACH["02.order"], 1)
-    assert box.offered() == ("02.chunk", 3) and box.about("asked") == "02.three"
+    assert box.offered() == ("02.chunk", 3)
+    assert box.about("asked") == "02.three"
     box.ask("02.chunk")
     box.vote("01.touch", voter, None, 1)
     said = []
     box.connection.set_trace_callback(said.append)
-    assert box.offered() == ("02.order", 1) and "votes" not in str(
-        said
-    )  # pages ask again and again
+    # pages ask again and again
+    assert box.offered() == ("02.order", 1)
+    assert "votes" not in str(said)
     assert box.counts("02.chunk") == (3, 0)
 
 
@@ -239,10 +245,8 @@ def test_only_the_teachers_notebook_measures_and_asks_new_questions(box: Ballots
     box.define(own.key, own.asked, 12 * MiB)
     assert box.measured("42.own") == (12, "in your teacher's notebook")
     assert box.measured("04.turned")[0] == 64
-    assert predict("42.x", "?", order=["1", "2"]).checked([2, 1]) == [
-        "2",
-        "1",
-    ]  # as a program may send it
+    # as a program may send it
+    assert predict("42.x", "?", order=["1", "2"]).checked([2, 1]) == ["2", "1"]
     for asked in ({}, None, "y", {"question": 3}, own.asked | {"kind": "?", "more": 1}):
         with pytest.raises(Refused, match="isn't a question"):
             box.define("42.x", asked, None)
@@ -254,10 +258,12 @@ def test_the_end_deletes_all_and_keeps_only_what_the_class_agreed_to(box: Ballot
         box.vote("04.turned", voter, number, 1)
         box.vote("01.touch", voter, "1 page", 1)
     box.vote("02.chunk", of[0], "1 MiB", 1)
-    code, key = box.about("code"), box.about("key")
+    code = box.about("code")
+    key = box.about("key")
     kept, table = box.end(keep=True)
     _, one = json.loads(kept.read_text())
-    assert one["key"] == "04.turned" and sorted(first for first, _ in one["votes"]) == [
+    assert one["key"] == "04.turned"
+    assert sorted(first for first, _ in one["votes"]) == [
         0,
         1,
         2,
@@ -266,20 +272,23 @@ def test_the_end_deletes_all_and_keeps_only_what_the_class_agreed_to(box: Ballot
         5,
     ]
     head, *lines = table.read_text().splitlines()
-    assert (
-        head == "key,first,second,measured" and len(lines) == 12 and "04.turned,5.0,5.0,64" in lines
-    )
+    assert head == "key,first,second,measured"
+    assert len(lines) == 12
+    assert "04.turned,5.0,5.0,64" in lines
     assert lines[:6] == ["01.touch,1 page,1 page,1 page"] * 6
     on_disk = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert not any(voter.encode() in on_disk for voter in of) and not box.all("select * from votes")
-    assert box.about("code") != code and box.about("key") == key
+    assert not any(voter.encode() in on_disk for voter in of)
+    assert not box.all("select * from votes")
+    assert box.about("code") != code
+    assert box.about("key") == key
     (tmp_path / "wall").mkdir()
     (tmp_path / "wall" / kept.name).write_bytes(kept.read_bytes())
     ((shown,),) = votes("04", tmp_path)
     assert "6 predictions" in shown.picture.alt
     for voter in of:
         box.vote("04.turned", voter, 3, 1)
-    assert box.end(keep=False) == [] and len([*tmp_path.glob("*.json")]) == 1
+    assert box.end(keep=False) == []
+    assert len([*tmp_path.glob("*.json")]) == 1
 
 
 def test_no_flood_of_voters_fills_the_box(box: Ballots, monkeypatch: pytest.MonkeyPatch):
@@ -332,9 +341,12 @@ def test_each_lesson_has_a_question_worth_a_second_vote():
         for path in sorted(NOTEBOOKS.glob("[01]*.ipynb"))
         for one in lessons.lesson(path.name[:2]).questions
     ]
-    assert advice().keys() <= set(box) and {key[:2] for key in advice()} == {key[:2] for key in box}
+    assert advice().keys() <= set(box)
+    assert {key[:2] for key in advice()} == {key[:2] for key in box}
     for text in advice().values():
-        assert "**Expect:**" in text and "**Ask:**" in text and "*" not in paragraphs(text)
+        assert "**Expect:**" in text
+        assert "**Ask:**" in text
+        assert "*" not in paragraphs(text)
     titles = re.findall(
         "^## (.+)", (TEACHER / "votes.md").read_text(encoding="utf-8"), re.MULTILINE
     )
@@ -356,7 +368,8 @@ def test_a_lesson_from_joining_to_its_end(room: Class):
     room.press("revealed")
     made_of = room.state()["projector"]
     projector = room.ask("GET", f"/{room.code}/projector")[1]
-    assert "Fewer than 5 answers" in projector and "data:image" not in projector
+    assert "Fewer than 5 answers" in projector
+    assert "data:image" not in projector
     assert [room.vote(voter, PEAKS) for voter in of[4:7]] == [
         200
     ] * 3  # nothing was shown: the fifth may see it
@@ -395,7 +408,8 @@ def test_the_teacher_alone_sees_the_spread_while_the_vote_is_open(room: Class):
         assert "data:image" not in pages()[0] or voter in of[5:]
         room.vote(voter, choice, "01.touch")
     own, projector, phone = pages()
-    assert "Predicted by 7" in own and "Right: 57 % of 7. Worth talking about." in own
+    assert "Predicted by 7" in own
+    assert "Right: 57 % of 7. Worth talking about." in own
     for text in (projector, phone, json.dumps(room.state())):
         assert not re.search("data:image|57 %|Right", text)
     room.press("again")
@@ -403,7 +417,8 @@ def test_the_teacher_alone_sees_the_spread_while_the_vote_is_open(room: Class):
         room.vote(voter, "1 page", "01.touch")
     own, projector, _ = pages()
     assert "Right: 57 % of 7, then 86 % of 7. Of 3 who were wrong, 2 changed to right." in own
-    assert "data:image" not in projector and "Find somebody with another answer" in projector
+    assert "data:image" not in projector
+    assert "Find somebody with another answer" in projector
 
 
 def test_both_pages_say_which_vote_is_open_for_how_long_and_who_is_missing(room: Class):
@@ -444,23 +459,25 @@ def test_a_page_of_an_earlier_step_walks_no_further(room: Class):
     room.press("ask", question="01.touch")
     shown = room.of()
     room.press("revealed")
-    assert (
-        room.press("measured", of=shown) == 303
-        and "First vote" in room.ask("GET", f"/{room.code}/projector")[1]
-    )
+    assert room.press("measured", of=shown) == 303
+    assert "First vote" in room.ask("GET", f"/{room.code}/projector")[1]
     room.press("back")
-    assert room.of() != shown and room.press("revealed", of=shown) == 303
+    assert room.of() != shown
+    assert room.press("revealed", of=shown) == 303
     assert "open for" in room.state()["clock"]
-    assert room.press("compared") == 409 and room.press("asked") == 409
+    assert room.press("compared") == 409
+    assert room.press("asked") == 409
 
 
 def test_votes_for_almost_nothing_are_drawn(room: Class):
-    of, almost = voters(5), {"64 B": 5e-324, "4 MiB": 5e-324}
+    of = voters(5)
+    almost = {"64 B": 5e-324, "4 MiB": 5e-324}
     assert room.press("ask", question="05.pays") == 303
     assert [room.vote(voter, almost, "05.pays") for voter in of] == [200] * 5
     room.press("revealed")
     status, page = room.ask("GET", f"/{room.code}/projector")
-    assert status == 200 and "data:image" in page
+    assert status == 200
+    assert "data:image" in page
 
 
 def test_a_phone_votes_without_a_kernel_and_hears_what_is_wrong(room: Class):
@@ -478,14 +495,14 @@ def test_a_phone_votes_without_a_kernel_and_hears_what_is_wrong(room: Class):
         ("many", " aria-invalid"),
         ("64", ""),
     ]
-    assert voted("<b>", "", "") != voted("1", "many") != "" and "inputmode" not in page
-    assert "Give an answer first." in voted("", "", "") and "Give an answer first." in voted()
+    assert voted("<b>", "", "") != voted("1", "many") != ""
+    assert "inputmode" not in page
+    assert "Give an answer first." in voted("", "", "")
+    assert "Give an answer first." in voted()
     assert "at another question" in voted("1", "1", "1", key="02.chunk")
     assert room.state()["answers"] == 0
-    assert (
-        "slurp 256 MiB, async chunks 1 MiB" in voted("0.25 GiB", "1", "")
-        and room.state()["answers"] == 1
-    )
+    assert "slurp 256 MiB, async chunks 1 MiB" in voted("0.25 GiB", "1", "")
+    assert room.state()["answers"] == 1
     assert 'value="256"' in room.ask("GET", f"/{room.code}", **voter)[1]
     assert "It counts. You can change it" in room.ask("GET", f"/{room.code}", **voter)[1]
     room.kill()
@@ -509,7 +526,8 @@ def test_a_phone_has_its_answer_beside_what_was_measured(room: Class):
         assert "The spread is on the wall." in room.ask("GET", f"/{room.code}", **voter)[1]
         room.press("measured")
         page = room.ask("GET", f"/{room.code}", **voter)[1]
-        assert told in page and "<form" not in page
+        assert told in page
+        assert "<form" not in page
         assert "The measurement is on the wall." in room.ask("GET", f"/{room.code}")[1]
 
 
@@ -517,9 +535,8 @@ def test_what_looks_at_a_link_hasnt_joined(room: Class):
     for _ in range(20):
         room.ask("GET", f"/{room.code}")
     assert room.state()["joined"] == 0
-    room.ask(
-        "GET", f"/{room.code}/state", Cookie=f"voter={secrets.token_hex(16)}"
-    )  # as a phone's page does
+    # as a phone's page does
+    room.ask("GET", f"/{room.code}/state", Cookie=f"voter={secrets.token_hex(16)}")
     assert room.state()["joined"] == 1
 
 
@@ -528,14 +545,16 @@ def test_the_class_can_be_given_another_address_of_the_machine(tmp_path: Path):
     try:
         address = f"http://10.42.0.1:{room.port}/{room.code}"
         assert address in room.ask("GET", f"/{room.code}/projector")[1]
-        form, own = urlencode({"key": "x"}), {"Origin": f"http://10.42.0.1:{room.port}"}
+        form = urlencode({"key": "x"})
+        own = {"Origin": f"http://10.42.0.1:{room.port}"}
         assert room.ask("POST", f"/{room.code}", form, **own)[0] == 200
     finally:
         room.kill()
     wrong = subprocess.run(
         Class.command(0, tmp_path, "--address", "10.42.0.1/x?"), capture_output=True, text=True
     )
-    assert wrong.returncode == 2 and "see --address" in wrong.stderr
+    assert wrong.returncode == 2
+    assert "see --address" in wrong.stderr
 
 
 HOTSPOT = """ip link set lo up; ip link add hotspot type bridge
@@ -567,7 +586,8 @@ def test_a_question_may_change_its_form_while_it_is_asked(room: Class):
         room.ask("PUT", f"/{room.code}/questions/42.own", asked, Authorization=room.key)
         return room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
 
-    choice, number = predict("42.own", "?", choices=["a", "b"]), predict("42.own", "?")
+    choice = predict("42.own", "?", choices=["a", "b"])
+    number = predict("42.own", "?")
     page(choice)
     room.press("ask", question="42.own")
     for voter in voters(5):
@@ -594,14 +614,16 @@ def test_only_the_key_opens_the_teachers_page_and_no_page_shows_it(room: Class):
     room.press("ask", question="02.three")
     paths = (f"/{room.code}/projector", f"/{room.code}", "/teacher", f"/{room.code}/state")
     pages = "".join(room.ask("GET", path, Cookie=f"teacher={room.key}")[1] for path in paths)
-    assert key not in pages.replace("-", "") and not re.search(r'(src|href)="(?!/|data:)', pages)
+    assert key not in pages.replace("-", "")
+    assert not re.search(r'(src|href)="(?!/|data:)', pages)
     assert all(room.ask("POST", "/teacher", "key=guess")[0] in (401, 429) for _ in range(20))
 
 
 def test_a_browser_gets_a_page_about_what_is_wrong(room: Class):
     for path in ("/", "/KQ4", f"/{room.code}/projectors"):
         status, page = room.ask("GET", path, Accept="text/html,*/*")
-        assert status == 404 and "<h1>There is no such class, or its lesson has ended.</h1>" in page
+        assert status == 404
+        assert "<h1>There is no such class, or its lesson has ended.</h1>" in page
     assert room.ask("GET", f"/{room.code}/", Accept="text/html")[0] == 200
     assert room.ask("GET", "/KQ4")[1] == "there is no such class, or its lesson has ended\n"
 
@@ -610,9 +632,11 @@ def test_behind_a_proxy_all_its_addresses_have_the_path(tmp_path: Path):
     public = "https://hub.example.org/services/wall"
     room = Class(tmp_path, "--behind", public, "--code", "ourclass")
     try:
-        assert room.code == "OURCLASS" and room.ask("GET", f"/{room.code}")[0] == 404
+        assert room.code == "OURCLASS"
+        assert room.ask("GET", f"/{room.code}")[0] == 404
         status, page = room.ask("GET", f"/services/wall/{room.code}/projector")
-        assert status == 200 and f"{public}/OURCLASS" in page
+        assert status == 200
+        assert f"{public}/OURCLASS" in page
         style, script = re.findall(r'(?:href|src)="(/[^"]+)"', page)
         assert [room.ask("GET", path)[0] for path in (style, script)] == [200, 200]
         assert 'data-state="/services/wall/OURCLASS/state"' in page
@@ -642,7 +666,8 @@ def test_at_a_socket_it_is_alone_and_takes_the_place_of_one_that_was_killed(tmp_
 
     for folder in ("first", "second"):
         room = Class(tmp_path / folder, *options)
-        assert asked() == "HTTP/1.1 200 OK" and not (tmp_path / "socket").stat().st_mode & 0o022
+        assert asked() == "HTTP/1.1 200 OK"
+        assert not (tmp_path / "socket").stat().st_mode & 0o022
         second = subprocess.run(
             Class.command(1, tmp_path / "third", *options), text=True, capture_output=True
         )
@@ -687,7 +712,8 @@ def test_what_is_malformed_gets_a_clear_status_and_leaves_nothing(room: Class):
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(bad, range(240)))
-        before, on_disk = process.memory_info().rss, size_of(room.folder)
+        before = process.memory_info().rss
+        on_disk = size_of(room.folder)
         done = pool.map(bad, range(1200))
         assert [room.vote(voter, PEAKS) for voter in voters(20)] == [200] * 20
         list(done)
@@ -696,12 +722,13 @@ def test_what_is_malformed_gets_a_clear_status_and_leaves_nothing(room: Class):
         b"GET /%b/state HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
         + b"1\r\nx\r\n" * 20_000
     )
-    assert raw(room.at, chunks % room.code.encode()).startswith(
-        b"HTTP/1.1 411"
-    )  # they'd be handled all at once
+    # they'd be handled all at once
+    assert raw(room.at, chunks % room.code.encode()).startswith(b"HTTP/1.1 411")
     assert raw(room.at, b"GET /" + b"x" * 100_000).startswith(b"HTTP/1.1 431")
-    assert process.memory_info().rss < before + 24 * MiB and size_of(room.folder) < on_disk + MiB
-    assert room.state()["answers"] == 20 and not any(line.close() for line in silent)
+    assert process.memory_info().rss < before + 24 * MiB
+    assert size_of(room.folder) < on_disk + MiB
+    assert room.state()["answers"] == 20
+    assert not any(line.close() for line in silent)
 
 
 @pytest.mark.slow
@@ -709,7 +736,8 @@ def test_no_answer_that_was_acknowledged_is_lost_when_it_is_killed(room: Class):
     room.press("ask", question="02.three")
     acknowledged: dict[str, float] = {}
     for turn in range(5):
-        of, over = voters(60), threading.Event()
+        of = voters(60)
+        over = threading.Event()
 
         def vote_all(mine: list[str], turn: int = turn, over: threading.Event = over) -> None:
             for voter in mine:
@@ -731,7 +759,8 @@ def test_no_answer_that_was_acknowledged_is_lost_when_it_is_killed(room: Class):
         code = room.code
         room.start()
         assert room.code == code
-    assert len(acknowledged) > 20 and room.state()["answers"] >= len(acknowledged)
+    assert len(acknowledged) > 20
+    assert room.state()["answers"] >= len(acknowledged)
     room.kill()
     with closing(sqlite3.connect(room.folder / "wall" / "wall.sqlite")) as kept:
         found = {
@@ -834,7 +863,8 @@ def test_a_teachers_notebook_measures_and_does_not_vote(student: None, room: Cla
     listed = re.findall(
         '<optgroup label="(.+?)"', room.ask("GET", "/teacher", Cookie=f"teacher={room.key}")[1]
     )
-    assert listed[:2] == ["your notebook", "00"] and len(listed) == 13
+    assert listed[:2] == ["your notebook", "00"]
+    assert len(listed) == 13
     room.press("ask", question="04.turned")
     room.press("measured")
     assert room.state()["answers"] == 0
@@ -971,9 +1001,8 @@ def test_what_a_slow_wall_missed_arrives_when_it_is_back(
     monkeypatch.setenv("ZERO_COPY_CLASS", room.address)
     join_by_environment()
     guess.keep(65)
-    assert (
-        guess.status == "kept: 65 pages"
-    )  # on a hub there may be no wall, and nobody is to wonder
+    # on a hub there may be no wall, and nobody is to wonder
+    assert guess.status == "kept: 65 pages"
     room.start()
     assert until(lambda: students.said(guess.key) == "on the wall, without your name")
     room.press("ask", question="04.turned")

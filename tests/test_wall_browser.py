@@ -109,9 +109,8 @@ def test_a_class_predicts_votes_again_and_measures(
     press(teacher, "Ask")
     answers(lab, "ada", "1 byte", ON_IT)
     for phone, choice in zip(phones, ("16 pages", "64 bytes"), strict=True):
-        expect(phone.get_by_role("heading")).to_have_text(
-            "You read one byte. How much comes?"
-        )  # by itself
+        # by itself
+        expect(phone.get_by_role("heading")).to_have_text("You read one byte. How much comes?")
         phone.get_by_label(choice, exact=True).check()
         press(phone, "Vote")
         expect(phone.get_by_role("status")).to_have_text(f"Your answer: {choice}")
@@ -145,9 +144,8 @@ def test_a_class_predicts_votes_again_and_measures(
     room.kill()
     for page in pages:
         expect(page.get_by_role("alert")).to_have_text("The wall doesn’t answer. Still trying …")
-    assert projector.evaluate(
-        "document.documentElement.scrollHeight <= innerHeight"
-    )  # the QR code is still whole
+    # the QR code is still whole
+    assert projector.evaluate("document.documentElement.scrollHeight <= innerHeight")
     answers(lab, "ben", "64 bytes", "not on the wall yet: it's sent as soon as the wall answers")
     phones[1].get_by_label("16 pages", exact=True).check()
     press(phones[1], "Vote again")
@@ -155,14 +153,12 @@ def test_a_class_predicts_votes_again_and_measures(
     room.start()
     assert (room.code, room.key) == before
     assert [room.state()[name] for name in ("joined", "answers")] == [5, 5]
-    expect(projector.locator("p.counts")).to_contain_text(
-        "1 of 5 hasn’t answered"
-    )  # with what two couldn't send
+    # with what two couldn't send
+    expect(projector.locator("p.counts")).to_contain_text("1 of 5 hasn’t answered")
     for page in pages:
         expect(page.get_by_role("alert")).to_be_hidden()
-    expect(phones[1].get_by_role("status")).to_have_text(
-        "Your answer: 16 pages"
-    )  # sent as soon as the wall was back
+    # sent as soon as the wall was back
+    expect(phones[1].get_by_role("status")).to_have_text("Your answer: 16 pages")
     expect(cell(lab, "predict").get_by_text(f"kept: 64 bytes; {ON_IT}").first).to_be_visible()
     press(teacher, "Show the spread")
     told = re.compile(
@@ -196,7 +192,8 @@ def test_a_class_predicts_votes_again_and_measures(
 
 def test_a_choice_made_while_the_next_page_is_on_its_way_is_kept(browser: Browser, room: Class):
     room.press("ask", question="01.touch")
-    phone, held = page_of(browser, room, f"/{room.code}", 390, 800), []
+    phone = page_of(browser, room, f"/{room.code}", 390, 800)
+    held = []
     phone.get_by_label("16 pages", exact=True).check()
     press(phone, "Vote")
     expect(phone.get_by_role("status")).to_have_text("Your answer: 16 pages")
@@ -262,7 +259,8 @@ def test_a_phone_keeps_what_was_typed_and_marks_what_is_wrong(browser: Browser, 
 
 
 def test_a_button_whose_answer_is_late_is_pressed_once(browser: Browser, room: Class):
-    teacher, pressed = page_of(browser, room, "/teacher"), []
+    teacher = page_of(browser, room, "/teacher")
+    pressed = []
     teacher.get_by_label("The key").fill(room.key)
     press(teacher, "Open")
     for voter in voters(5):
@@ -297,10 +295,8 @@ def test_a_full_disk_is_said_on_the_page_and_the_answer_goes_when_there_is_room(
 
 def test_the_teacher_closes_the_door_and_takes_votes_back(browser: Browser, room: Class):
     room.press("ask", question="01.touch")
-    teacher, phone = (
-        page_of(browser, room, "/teacher"),
-        page_of(browser, room, f"/{room.code}", 390, 800),
-    )
+    teacher = page_of(browser, room, "/teacher")
+    phone = page_of(browser, room, f"/{room.code}", 390, 800)
     teacher.get_by_label("The key").fill(room.key)
     press(teacher, "Open")
     phone.get_by_label("16 pages", exact=True).check()

@@ -74,9 +74,8 @@ def test_the_teacher_closes_the_door_and_opens_it(room: Class):
     assert room.press("door", more="0") == 303
     closed = room.state()["teacher"]
     assert (room.vote(inside, PEAKS), room.vote(outside, PEAKS)) == (200, 503)
-    assert (
-        "The first question comes" not in room.ask("GET", f"/{room.code}")[1]
-    )  # nor "You have joined."
+    # nor "You have joined."
+    assert "The first question comes" not in room.ask("GET", f"/{room.code}")[1]
     room.kill()
     room.start()
     assert room.vote(outside, PEAKS) == 503
@@ -130,11 +129,8 @@ def test_the_votes_of_a_question_are_taken_back_and_it_begins_anew(room: Class):
     before = room.state()
     assert "Take back the votes" in teachers_page(room) and room.press("take back") == 303
     now = room.state()
-    assert (now["joined"], now["answers"], now["waiting"]) == (
-        3,
-        0,
-        3,
-    )  # who has answered nothing else joins anew
+    # who has answered nothing else joins anew
+    assert (now["joined"], now["answers"], now["waiting"]) == (3, 0, 3)
     assert all(now[page] != before[page] for page in ("question", "phone", "projector", "teacher"))
     assert "Your answer" not in room.ask("GET", f"/{room.code}", **cookie)[1]
     room.press("take back")

@@ -53,7 +53,8 @@ def test_the_layout_and_the_gaps_are_told(view, layout: str, extent: str):
     at = where(view)
     assert (at.layout, at.extent) == (layout, extent)
     for text in (repr(at), unescape(at._repr_html_()).replace("\xa0", " ")):
-        assert layout in text and f"{extent} at {at.address:#x}" in text
+        assert layout in text
+        assert f"{extent} at {at.address:#x}" in text
     assert ("layout" in repr(at)) == bool(layout)
 
 
@@ -69,10 +70,8 @@ def test_references_and_long_strings_lie_elsewhere():
 # --- things of several parts ----------------------------------------------------------------------
 def test_a_mask_is_a_part_and_an_archive_reads_anew(tmp_path: Path):
     masked = where(np.ma.array([1.0, 2.0], mask=[True, False]))
-    assert (
-        masked["data"].layout == "float64 (2,), C order"
-        and masked["mask"].layout == "bool (2,), C order"
-    )
+    assert masked["data"].layout == "float64 (2,), C order"
+    assert masked["mask"].layout == "bool (2,), C order"
     assert where(np.ma.array([1.0]))["mask"] == "none: nothing is masked"
     np.savez(tmp_path / "x.npz", a=A)
     with np.load(tmp_path / "x.npz") as archive:
@@ -89,7 +88,8 @@ def test_a_pointer_is_not_its_target():
         parts = where(pointer)
         address = A.ctypes.data if hasattr(pointer, "_arr") else ctypes.addressof(target)
         assert parts["the pointer"].size == 8
-        assert parts["its target"].address == address and parts["its target"].size >= 8000
+        assert parts["its target"].address == address
+        assert parts["its target"].size >= 8000
     assert where(ctypes.c_void_p())["its target"] == "none: it is a null pointer"
     assert "a bare address" in where(ctypes.c_void_p(ctypes.addressof(target)))["its target"]
     assert where(target).size == 8000
@@ -99,9 +99,8 @@ def test_a_pointer_is_not_its_target():
 def test_a_block_of_shared_memory_is_looked_into_and_a_closed_one_is_refused():
     block = shared_memory.SharedMemory(create=True, size=5000)
     try:
-        assert where(block).memory == "shared memory" and where(
-            block
-        ).path.name == block.name.lstrip("/")
+        assert where(block).memory == "shared memory"
+        assert where(block).path.name == block.name.lstrip("/")
     finally:
         block.close()
         block.unlink()
@@ -129,7 +128,8 @@ def test_a_file_in_memory_lends_its_bytes():
 # --- a type of one's own --------------------------------------------------------------------------
 class Picture:
     def __init__(self):
-        self.pixels, self.frames = A, [A[:1], A[1:]]
+        self.pixels = A
+        self.frames = [A[:1], A[1:]]
 
 
 @pytest.fixture
@@ -148,10 +148,14 @@ def test_a_type_of_ones_own_takes_five_lines(registered: Callable):
         pass
 
     shown = where(Photo())
-    assert list(shown) == ["pixels", "thumbnail"] and shown["pixels"].address == A.ctypes.data
-    assert shown.title == "Where the parts of this Photo lie" and shown["pixels"].note == "drawn on"
+    assert list(shown) == ["pixels", "thumbnail"]
+    assert shown["pixels"].address == A.ctypes.data
+    assert shown.title == "Where the parts of this Photo lie"
+    assert shown["pixels"].note == "drawn on"
     for text in (repr(shown), shown._repr_html_()):
-        assert "C order; drawn on" in text and "8 MiB" in text and "ndarray: owns its 8 MiB" in text
+        assert "C order; drawn on" in text
+        assert "8 MiB" in text
+        assert "ndarray: owns its 8 MiB" in text
         assert "in the file; where(picture.thumbnail()) reads it" in text
 
 
@@ -164,7 +168,8 @@ def test_parts_have_parts_and_the_same_name_may_come_twice(registered: Callable)
     assert list(shown) == [
         f"{side}, {part}" for side in ("left", "right") for part in ("pixels", "frame", "frame #2")
     ]
-    assert shown["right, frame #2"].note == "the last" and shown["left, frame"].size == 16
+    assert shown["right, frame #2"].note == "the last"
+    assert shown["left, frame"].size == 16
 
 
 def test_what_raises_or_has_no_end_becomes_a_line(registered: Callable):
@@ -181,9 +186,8 @@ def test_what_raises_or_has_no_end_becomes_a_line(registered: Callable):
     assert lines[1].startswith("int shows no bytes of its own")
     assert lines[2] == "not known: AttributeError: 'Picture' object has no attribute 'names'"
     registered(Picture)(lambda picture: (("again", picture.frames[0]) for _ in iter(int, 1)))
-    assert len(where(Picture())) == MOST + 1 and f"only the first {MOST} parts" in repr(
-        where(Picture())
-    )
+    assert len(where(Picture())) == MOST + 1
+    assert f"only the first {MOST} parts" in repr(where(Picture()))
     registered(Picture)(lambda picture: [("itself", picture)])
     assert "RecursionError" in repr(where(Picture()))
 
@@ -201,7 +205,8 @@ def test_a_refusal_keeps_nothing():
     with pytest.raises(TypeError) as refused:
         where(thing)
     del thing
-    assert refused and alive() is None
+    assert refused
+    assert alive() is None
 
 
 @each_of(

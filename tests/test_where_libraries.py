@@ -28,26 +28,25 @@ def test_a_frame_shows_its_blocks_and_which_columns_share_them():
     base = np.arange(2.0 * N).reshape(N, 2)
     frame = pd.DataFrame(base, columns=["x", "y"], copy=False)
     parts = where(frame)
-    assert list(parts) == ["x, y", "index"] and "start, stop and step" in parts["index"]
-    assert where(frame)["index"] and frame.index.values is not None
+    assert list(parts) == ["x, y", "index"]
+    assert "start, stop and step" in parts["index"]
+    assert where(frame)["index"]
+    assert frame.index.values is not None
     assert where(frame)["index"].address == frame.index.values.ctypes.data, "now there is an array"
     block = parts["x, y"]
     assert (block.address, block.layout) == (base.ctypes.data, f"float64 (2, {N}), F order")
-    assert (
-        block.note == "a block, a row of it for each of 2 columns"
-        and block.owners[-1][0] == "ndarray"
-    )
+    assert block.note == "a block, a row of it for each of 2 columns"
+    assert block.owners[-1][0] == "ndarray"
     series = frame["x"]
     values = where(series)["values"]
-    assert (
-        values.address == base.ctypes.data and values.nbytes == 8 * N and values.size == 16 * N - 8
-    )
+    assert values.address == base.ctypes.data
+    assert values.nbytes == 8 * N
+    assert values.size == 16 * N - 8
     for shared in (values, where(frame)["x, y"]):
         assert "copy-on-write: another frame, series or index sees it too" in shared.note
     series.iloc[0] = 5
-    assert where(series)["values"].address != base.ctypes.data and "copy-on-write" not in repr(
-        where(series)
-    )
+    assert where(series)["values"].address != base.ctypes.data
+    assert "copy-on-write" not in repr(where(series))
     assert list(where(pd.DataFrame(np.zeros((3, 100))))) == ["0, 1, 2, 3 and 96 more", "index"]
 
 
@@ -81,20 +80,20 @@ def test_arrays_of_pandas_own_show_what_they_keep():
     assert parts["masked, data"].address == frame["masked"].array._data.ctypes.data
     assert "references" in parts["any"].note
     keyed = pd.Series(range(N), index=np.random.default_rng(0).permutation(N))
-    assert "index, lookup table" not in where(keyed) and keyed.loc[7] is not None
+    assert "index, lookup table" not in where(keyed)
+    assert keyed.loc[7] is not None
     assert where(keyed)["index, lookup table"].startswith(
         in_words(keyed.index._engine.sizeof(deep=True), "bytes")
     )
     index = pd.Index(pd.Series(np.arange(5.0)))
-    assert (
-        "copy-on-write" not in where(index).note
-        and "copy-on-write" in where(pd.Index(index, name="x")).note
-    )
+    assert "copy-on-write" not in where(index).note
+    assert "copy-on-write" in where(pd.Index(index, name="x")).note
     assert not any(part.startswith("not known") for part in parts.values() if isinstance(part, str))
 
 
 def test_a_column_of_arrow_shows_arrows_buffers():
-    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    pd = pytest.importorskip("pandas")
+    pa = pytest.importorskip("pyarrow")
     text = pa.array(["one", None, "three"] * N, pa.large_string())
     series = pd.Series(text, dtype=pd.ArrowDtype(pa.large_string()))
     parts = where(series)
@@ -167,7 +166,8 @@ def test_a_table_shows_columns_chunks_and_slices():
     assert list(parts) == ["a, chunk 0, data", "a, chunk 1, data", "b, offsets", "b, data"]
     assert parts["a, chunk 0, data"].address == numbers.ctypes.data
     part = where(table.slice(10, 20))["a, data"]
-    assert part.address == numbers.ctypes.data and part.note == "int64, elements 10 to 30"
+    assert part.address == numbers.ctypes.data
+    assert part.note == "int64, elements 10 to 30"
     batch, *_ = table.to_batches()
     assert where(batch)["a, data"].address == numbers.ctypes.data
 
@@ -198,7 +198,8 @@ def test_polars_buffers_are_its_own_and_not_copies():
     frame = pl.DataFrame(
         {"a": numbers, "t": ["a text that is longer than a view"] * N, "n": [1, None] * (N // 2)}
     )
-    parts, before = where(frame), in_memory()
+    parts = where(frame)
+    before = in_memory()
     again = where(frame)
     assert in_memory() - before < 4 * MiB
     assert {"a, data", "t, views", "t, data 0", "n, validity", "n, data"} <= set(parts)
@@ -211,9 +212,8 @@ def test_polars_buffers_are_its_own_and_not_copies():
     assert where(kinds)["buffers"].startswith(
         "not lent: polars has some of it in a form of its own"
     )
-    assert (
-        in_memory() - before < 4 * MiB and where(pl.Series([None, None]))["…"] == "it has no buffer"
-    )
+    assert in_memory() - before < 4 * MiB
+    assert where(pl.Series([None, None]))["…"] == "it has no buffer"
     two = pl.concat([frame["a"], frame["a"]], rechunk=False)
     assert [where(two)[f"chunk {n}, data"].address for n in (0, 1)] == [
         parts["a, data"].address
@@ -243,21 +243,22 @@ def test_a_tensor_is_a_view_of_its_storage():
     torch = pytest.importorskip("torch")
     base = torch.zeros(1000, 10)
     column = where(base[5:, 3])
-    assert (
-        column.address == base.data_ptr() + 53 * 4
-        and column.nbytes == 995 * 4
-        and column.size == (994 * 10 + 1) * 4
-    )
+    assert column.address == base.data_ptr() + 53 * 4
+    assert column.nbytes == 995 * 4
+    assert column.size == (994 * 10 + 1) * 4
     assert column.layout == "float32 (995,), neither C nor F order, strides (40,) bytes"
     assert column.owners == (
         ("Tensor", "a view of 3.89 KiB, from element 53"),
         ("UntypedStorage", "owns its 39.1 KiB"),
     )
-    assert where(base).layout == "float32 (1000, 10), C order" and "F order" in where(base.T).layout
-    assert where(torch.nn.Parameter(base)).address == base.data_ptr() and where(base).note == ""
+    assert where(base).layout == "float32 (1000, 10), C order"
+    assert "F order" in where(base.T).layout
+    assert where(torch.nn.Parameter(base)).address == base.data_ptr()
+    assert where(base).note == ""
     array = np.zeros(10)
     at = where(torch.from_numpy(array))
-    assert at.address == array.ctypes.data and "somebody else's" in at.owners[-1][1]
+    assert at.address == array.ctypes.data
+    assert "somebody else's" in at.owners[-1][1]
     assert where(torch.zeros(1000).share_memory_()).memory == "shared memory"
 
 
@@ -285,7 +286,8 @@ def test_an_hdf5_dataset_is_a_handle(tmp_path: Path):
             "packed", data=np.zeros((1000, 100)), chunks=(100, 100), compression="gzip"
         )
     with h5py.File(tmp_path / "x.h5", rdcc_nbytes=2 * MiB) as file:
-        packed, plain = where(file["packed"]), where(file["plain"])
+        packed = where(file["packed"])
+        plain = where(file["plain"])
         assert packed["chunk cache"] == "HDF5's own, at most 2 MiB for each open dataset"
         assert "in the file x.h5: float64 (1000, 100), " in packed["elements"]
         assert "in chunks of (100, 100), gzip" in packed["elements"]
@@ -293,9 +295,8 @@ def test_an_hdf5_dataset_is_a_handle(tmp_path: Path):
         begin = file["plain"].id.get_offset()
         assert f"from byte {begin:,} on, as they are: np.memmap lends them" in plain["elements"]
         assert np.array_equal(np.memmap(tmp_path / "x.h5", int, "r", begin, N), np.arange(N))
-        assert (
-            "open file x.h5" in where(file)["handle"] and where(file["plain"][...]).memory == "heap"
-        )
+        assert "open file x.h5" in where(file)["handle"]
+        assert where(file["plain"][...]).memory == "heap"
         dataset = file["plain"]
     assert where(dataset)["handle"] == where(file)["handle"] == "closed"
 
@@ -307,10 +308,8 @@ def test_a_zarr_array_is_a_handle(tmp_path: Path):
     )
     on_disk[:] = np.random.default_rng(1).random((1000, 100))
     parts = where(on_disk)
-    assert (
-        "in chunks of (100, 100), ZstdCodec, in file://" in parts["elements"]
-        and parts["cache"] == "none"
-    )
+    assert "in chunks of (100, 100), ZstdCodec, in file://" in parts["elements"]
+    assert parts["cache"] == "none"
     assert "x[...] decodes 781 KiB into an array, where(x[...])" in parts["in memory"]
     store = zarr.storage.MemoryStore()
     group = zarr.create_group(store)
@@ -327,10 +326,8 @@ def test_an_xarray_variable_shows_what_it_wraps(tmp_path: Path):
     numbers = np.arange(1000.0)
     array = xr.DataArray(numbers, dims="x", coords={"x": np.arange(1000)})
     parts = where(array)
-    assert (
-        parts["values"].address == numbers.ctypes.data
-        and parts["values"].owners[-1][0] == "ndarray"
-    )
+    assert parts["values"].address == numbers.ctypes.data
+    assert parts["values"].owners[-1][0] == "ndarray"
     assert "PandasIndexingAdapter" in parts["coordinate x"].note
     assert set(where(array.to_dataset(name="a"))) == {"a", "x"}
     assert where(array.variable).address == numbers.ctypes.data
@@ -381,10 +378,12 @@ def test_pillow_lends_its_pixels_to_arrow(tmp_path: Path):
     pytest.importorskip("pyarrow")
     numbers = np.zeros((50, 100), np.uint8)
     lent = where(image.fromarray(numbers))["pixels, data"]
-    assert lent.address == numbers.ctypes.data and "a buffer that was lent to Pillow" in lent.note
+    assert lent.address == numbers.ctypes.data
+    assert "a buffer that was lent to Pillow" in lent.note
     own = where(made)["pixels, values, data"]
     made.putpixel((1, 0), (7, 8, 9))
-    assert ctypes.string_at(own.address + 4, 3) == bytes([7, 8, 9]) and "Pillow's own" in own.note
+    assert ctypes.string_at(own.address + 4, 3) == bytes([7, 8, 9])
+    assert "Pillow's own" in own.note
     assert "in several blocks" in where(image.new("RGB", (5000, 3000)))["pixels"]
 
 

@@ -47,7 +47,8 @@ ENDS = (
     "submitted",
     " (1)",
 )
-MOODLE, CANVAS = range(8654320, 8654324), range(12340, 12344)
+MOODLE = range(8654320, 8654324)
+CANVAS = range(12340, 12344)
 NAMES = ("Ada Lovelace", "Bo", "=1+1", "مهدی")
 FORMS = {  # how an entry begins, and whose it is
     "{name}_{moodle}_assignsubmission_file_/": "{moodle}",
@@ -71,7 +72,8 @@ class Entry(NamedTuple):
 
 @st.composite
 def entries(draw: st.DrawFn) -> Entry:
-    person, form = draw(st.integers(0, 3)), draw(st.sampled_from([*FORMS]))
+    person = draw(st.integers(0, 3))
+    form = draw(st.sampled_from([*FORMS]))
     attachment = draw(st.integers(1, 10**9))
     words = {
         "name": NAMES[person],
@@ -79,7 +81,8 @@ def entries(draw: st.DrawFn) -> Entry:
         "canvas": CANVAS[person],
         "attachment": attachment,
     }
-    start, mark = form.format(**words), f"mark {attachment}."
+    start = form.format(**words)
+    mark = f"mark {attachment}."
     names = draw(
         st.lists(
             st.tuples(*map(st.sampled_from, (FOLDERS, ("02", "03"), ENDS))), min_size=1, max_size=3
@@ -98,12 +101,14 @@ def entries(draw: st.DrawFn) -> Entry:
             {*inside.values()},
             mark,
         )
-    packed, at = zipped(dict.fromkeys(inside, data)), start
+    packed = zipped(dict.fromkeys(inside, data))
+    at = start
     lessons = {*inside.values()}
     if not start.endswith((".zip", ".ipynb")):
         at = f"{start}02_{names[0][2]}{draw(st.sampled_from(('.zip', '.ipynb')))}"
     if at.endswith(".ipynb"):
-        packed, lessons = data, {"02"}
+        packed = data
+        lessons = {"02"}
     return Entry(FORMS[form].format(**words), at, {at: packed}, lessons, mark)
 
 
@@ -144,9 +149,8 @@ def test_the_outermost_entry_says_whose_it_is_and_none_is_lost(
                     entry for entry in handed_in if entry.mark.encode() in found.notebook()
                 ]
                 assert source in hers
-                if (
-                    source.key in NAMES
-                ):  # no number says that the others are the same student's, so the teacher is told
+                # no number says that the others are the same student's, so the teacher is told
+                if source.key in NAMES:
                     rivals = {
                         lesson for entry in hers if entry is not source for lesson in entry.lessons
                     }
@@ -174,7 +178,8 @@ def rows(data: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
 
 
-RIGHT, WRONG = notebook("02.chunks", text="right"), notebook("02.chunks", text="wrong")
+RIGHT = notebook("02.chunks", text="right")
+WRONG = notebook("02.chunks", text="wrong")
 # a class in which Mallory would like to hand in for Ada; its students, and who of them is graded
 TAKEN_OVER = {
     "a zip of folders beside zips": (

@@ -2,11 +2,15 @@
 lost.
 """
 
+import http.server
 import io
 import json
 import os
 import re
+import socketserver
 import sys
+import threading
+from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
@@ -23,7 +27,8 @@ from helpers.teach.merging import Cell, merged
 from helpers.teach.notebook_files import NoNotebook, read
 from helpers.teach.work import EARLIER_COPIES, Work, main
 
-OLD, NEW = Edition("2026-09-01", "a" * 40), Edition("2026-10-01", "b" * 40)
+OLD = Edition("2026-09-01", "a" * 40)
+NEW = Edition("2026-10-01", "b" * 40)
 LESSON = "02_copy_a_big_file.ipynb"
 
 
@@ -68,7 +73,8 @@ def by_name(cells: list[Cell]) -> dict[str, Cell]:
 
 @given(**three)
 def test_nothing_that_the_student_wrote_is_lost(base, mine, theirs):
-    was, made = by_name(base), merged(base, mine, theirs).cells
+    was = by_name(base)
+    made = merged(base, mine, theirs).cells
     own = [
         cell
         for cell in mine
@@ -79,7 +85,9 @@ def test_nothing_that_the_student_wrote_is_lost(base, mine, theirs):
 
 @given(**three)
 def test_all_else_is_as_the_edition_has_it(base, mine, theirs):
-    was, is_, will = by_name(base), by_name(mine), by_name(theirs)
+    was = by_name(base)
+    is_ = by_name(mine)
+    will = by_name(theirs)
     made = merged(base, mine, theirs)
     assert len(by_name(made.cells)) == len(made.cells), "no cell twice"
     found = by_name(made.cells)
@@ -107,7 +115,8 @@ def test_all_else_is_as_the_edition_has_it(base, mine, theirs):
 
 @given(**three)
 def test_the_order_is_the_edition_s_unless_the_student_has_another(base, mine, theirs):
-    was, made = by_name(base), [cell["id"] for cell in merged(base, mine, theirs).cells]
+    was = by_name(base)
+    made = [cell["id"] for cell in merged(base, mine, theirs).cells]
     own = by_name(mine)
     moved = [name for name in own if name in was] != [name for name in was if name in own]
     mine, theirs = (
@@ -130,10 +139,8 @@ def test_what_has_been_merged_stays_as_it_is(base, mine, theirs):
 
 
 def test_an_edition_changes_tags_and_the_student_keeps_what_jupyterlab_wrote():
-    base, theirs = (
-        [code("a", "1"), code("b", "2")],
-        [code("a", "1", metadata={"tags": ["claim"]}), code("b", "2")],
-    )
+    base = [code("a", "1"), code("b", "2")]
+    theirs = [code("a", "1", metadata={"tags": ["claim"]}), code("b", "2")]
     mine = [has_run(code("a", "1")), has_run(code("b", "2", metadata={"collapsed": True}))]
     made = merged(base, mine, theirs).cells
     assert [cell["metadata"] for cell in made] == [{"tags": ["claim"]}, {"collapsed": True}]
@@ -151,7 +158,8 @@ def test_cells_without_a_name_of_their_own_get_one_and_stay():
     made = merged(
         [code("a", "1")], [code("a", "1"), code("a", "2"), nameless], [code("a", "4")]
     ).cells
-    assert [cell["source"] for cell in made] == ["4", "2", "3"] and len(by_name(made)) == 3
+    assert [cell["source"] for cell in made] == ["4", "2", "3"]
+    assert len(by_name(made)) == 3
 
 
 # --- a folder of copies ---------------------------------------------------------------------------
@@ -218,12 +226,11 @@ def test_where_nothing_is_new_nothing_is_written_or_said(student: Work):
     write(student, {"2-b": "my own"})
     before = files(student.folder)
     lesson = read(student.lessons / LESSON)
-    lesson["metadata"]["zero_copy"] = {
-        "edition": str(NEW),
-        "commit": NEW.commit,
-    }  # as in an edition for a class
+    # as in an edition for a class
+    lesson["metadata"]["zero_copy"] = {"edition": str(NEW), "commit": NEW.commit}
     (student.lessons / LESSON).write_text(json.dumps(lesson))
-    assert after(student) == [] and files(student.folder) == before
+    assert after(student) == []
+    assert files(student.folder) == before
 
 
 def test_a_new_edition_comes_in_and_the_student_s_cells_stay(student: Work):
@@ -240,10 +247,8 @@ def test_a_new_edition_comes_in_and_the_student_s_cells_stay(student: Work):
     )
     assert read(student.folder / LESSON)["metadata"]["zero_copy"]["commit"] == NEW.commit
     (kept,) = (student.folder / ".zero-copy" / "before").iterdir()
-    assert (
-        kept.name == "02_copy_a_big_file.before-2026-10-01-bbbbbbb.ipynb"
-        and kept.read_bytes() == before
-    )
+    assert kept.name == "02_copy_a_big_file.before-2026-10-01-bbbbbbb.ipynb"
+    assert kept.read_bytes() == before
     assert after(student) == []
 
 
@@ -258,6 +263,19 @@ def test_a_cell_with_an_answer_is_named_by_its_exercise(student: Work):
         "yours stays: the answer to 02.a, the answer to 02.b, the answer to 02.c, and 1 more."
         in said
     )
+
+
+def test_a_changed_text_is_announced_by_the_paragraph_that_changed(student: Work):
+    path = student.lessons / LESSON
+    lesson = read(path)
+    text = {"cell_type": "markdown", "id": "text", "metadata": {}, "source": "# Copy\n\nOnce."}
+    path.write_text(json.dumps({**lesson, "cells": [*lesson["cells"], text]}))
+    after(student)
+    text["source"] = "# Copy\n\nTwice."
+    new = [code(f"2-{cell}", f"new {cell}") for cell in "abcd"]
+    path.write_text(json.dumps({**lesson, "cells": [*new, text]}))
+    (said,) = after(student)
+    assert said.endswith("“new c”, and 1 more. New or changed text: “Twice.”.")
 
 
 def test_a_changed_exercise_is_announced_and_its_cell_says_so(student: Work, tmp_path: Path):
@@ -280,10 +298,8 @@ def test_a_changed_exercise_is_announced_and_its_cell_says_so(student: Work, tmp
         )
         assert list(student.bring_up_to_date()) == said
         first, then = read(student.folder / LESSON)["cells"][0]["outputs"]
-        assert (
-            first["text"].startswith("This exercise has changed since this cell ran.")
-            and "exercise" in then["text"]
-        )
+        assert first["text"].startswith("This exercise has changed since this cell ran.")
+        assert "exercise" in then["text"]
 
 
 def test_the_last_three_copies_are_kept_as_they_were(student: Work):
@@ -355,15 +371,14 @@ def test_a_deleted_copy_comes_back_fresh(student: Work):
     ids=lambda content: repr(content[:12]),
 )
 def test_a_file_that_cannot_be_read_is_named_and_left_alone(student: Work, content: bytes):
-    broken, other = student.folder / "01_see_a_page.ipynb", {"2-a": "new a"}
+    broken = student.folder / "01_see_a_page.ipynb"
+    other = {"2-a": "new a"}
     broken.write_bytes(content)
     issue(student, {"1-a": "new a"}, broken.name)
     issue(student, other)
     said = after(student)
-    assert (
-        said[0].startswith(f"{broken} cannot be read as a notebook: not ")
-        and "make fresh LESSON=01" in said[0]
-    )
+    assert said[0].startswith(f"{broken} cannot be read as a notebook: not ")
+    assert "make fresh LESSON=01" in said[0]
     assert broken.read_bytes() == content
     assert texts(student) == other, "the others are brought up to date"
 
@@ -387,17 +402,13 @@ def test_trouble_with_one_file_does_not_hold_up_the_others(student: Work, tmp_pa
     for name in ("rust/copy.rs", "rust/cow.rs"):
         (student.lessons / name).write_text("second")
     first, second, third, fourth = after(student)
-    assert (
-        f"no such folder; make it first: {tmp_path / 'stick'}. " in first
-        and "`make fresh LESSON=00`" in first
-    )
+    assert f"no such folder; make it first: {tmp_path / 'stick'}. " in first
+    assert "`make fresh LESSON=00`" in first
     assert second.startswith(
         "01_see_a_page.ipynb can't be brought up to date: Too many levels of symbolic links"
     )
-    assert (
-        third.startswith(f"{LESSON}: 4 cells")
-        and (student.folder / "rust/cow.rs").read_text() == "second"
-    )
+    assert third.startswith(f"{LESSON}: 4 cells")
+    assert (student.folder / "rust/cow.rs").read_text() == "second"
     assert fourth.startswith("rust/copy.rs can't be brought up to date: this is a device or a pipe")
     assert fourth.endswith("It stays as it is.")
 
@@ -408,7 +419,7 @@ def test_nothing_waits_for_a_pipe_or_reads_a_file_without_end(
 ):
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(student.folder))
     os.mkfifo(student.folder / "jpserver-1.json")
-    assert list(module.open_in_jupyterlab(student.folder)) == []
+    assert list(module.servers(student.folder)) == []
     monkeypatch.setattr(notebook_files, "LARGEST", 200_000, raising=False)
     os.truncate(student.folder / LESSON, 200_001)
     (said,) = after(student)
@@ -421,7 +432,8 @@ def test_what_is_saved_during_the_merge_stays_and_is_merged_next_time(
     student: Work, monkeypatch: pytest.MonkeyPatch
 ):
     """An editor writes another file, and renames it."""
-    path, put = student.folder / LESSON, module._put
+    path = student.folder / LESSON
+    put = module._put
 
     def slow(*arguments: object) -> None:
         if path.read_bytes() == before:
@@ -439,7 +451,8 @@ def test_what_is_saved_during_the_merge_stays_and_is_merged_next_time(
     assert said.startswith(
         f"{LESSON} can't be brought up to date: an editor has just saved it: {path}. It stays"
     )
-    assert texts(student)["2-a"] == "cell a" and texts(student)["own"] == "my own"
+    assert texts(student)["2-a"] == "cell a"
+    assert texts(student)["own"] == "my own"
     after(student)
     assert texts(student) == {"2-a": "new a", "own": "my own"}
 
@@ -451,7 +464,8 @@ def test_a_fresh_copy_lies_beside_the_student_s(student: Work):
         "02_copy_a_big_file-fresh.ipynb",
         "02_copy_a_big_file-fresh-2.ipynb",
     ]
-    assert texts(student, made[0].name)["2-a"] == "cell a" and texts(student)["2-a"] == "mine"
+    assert texts(student, made[0].name)["2-a"] == "cell a"
+    assert texts(student)["2-a"] == "mine"
 
 
 def test_what_the_student_changed_beside_the_lessons_stays(student: Work):
@@ -485,15 +499,43 @@ def test_programs_with_crates_come_without_what_cargo_left(student: Work):
 def test_a_lesson_that_is_open_in_jupyterlab_waits(student: Work, monkeypatch: pytest.MonkeyPatch):
     issue(student, {"2-a": "new a"})
     issue(student, {"1-a": "new a"}, "01_see_a_page.ipynb")
-    monkeypatch.setattr(module, "open_in_jupyterlab", lambda folder: [folder / LESSON])
+    running = module.Server("", student.folder, [student.folder / LESSON])
+    monkeypatch.setattr(module, "servers", lambda folder: [running])
     said = after(student)
-    assert said[0].startswith("01_see_a_page.ipynb: 4 cells") and said[1].startswith(
-        f"{LESSON} is open in JupyterLab"
-    )
+    assert said[0].startswith("01_see_a_page.ipynb: 4 cells")
+    assert said[1].startswith(f"{LESSON} is open in JupyterLab")
     assert texts(student)["2-a"] == "cell a"
-    monkeypatch.setattr(module, "open_in_jupyterlab", lambda folder: [])
+    monkeypatch.setattr(module, "servers", lambda folder: [])
     after(student)
     assert texts(student) == {"2-a": "new a"}
+
+
+def test_a_second_jupyterlab_is_not_started_and_the_first_is_named(
+    student: Work, monkeypatch: pytest.MonkeyPatch
+):
+    class Sessions(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"[]")
+
+    for name, folder in (
+        ("JUPYTER_RUNTIME_DIR", student.lessons),
+        ("ZERO_COPY_WORK", student.folder),
+    ):
+        monkeypatch.setenv(name, str(folder))
+    monkeypatch.setattr(folders, "NOTEBOOKS", student.lessons)
+    with socketserver.TCPServer(("127.0.0.1", 0), Sessions) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/"
+        for root, runs in ((student.folder, True), (student.folder.parent, False)):
+            told = {"url": url, "token": "abc", "root_dir": str(root)}
+            (student.lessons / "jpserver-1.json").write_text(json.dumps(told))
+            main([])
+            with pytest.raises(SystemExit, match="abc") if runs else nullcontext():
+                main(["--once"])
+        server.shutdown()
+    main(["--once"])
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -509,7 +551,8 @@ def test_the_student_s_folder_follows_the_environment(
 ):
     monkeypatch.setattr(folders, "ROOT", tmp_path)
     monkeypatch.delenv("ZERO_COPY_WORK", raising=False)
-    assert folders.work() == tmp_path / "my_lessons" and folders.work().is_dir()
+    assert folders.work() == tmp_path / "my_lessons"
+    assert folders.work().is_dir()
     monkeypatch.setenv("ZERO_COPY_WORK", "beside")
     assert folders.work() == tmp_path / "beside", (
         "in a kernel too, whose working directory is another"
@@ -559,7 +602,8 @@ def test_a_terminal_that_cannot_show_a_cell_shows_the_rest(
     issue(student, {"2-a": "new a"})
     main([])
     sys.stdout.flush()
-    assert b"x = '?" in sys.stdout.buffer.getvalue() and texts(student) == {"2-a": "new a"}
+    assert b"x = '?" in sys.stdout.buffer.getvalue()
+    assert texts(student) == {"2-a": "new a"}
 
 
 def test_a_folder_that_cannot_be_written_is_named(own: Path, request):

@@ -67,8 +67,11 @@ def test_each_of_four_that_map_has_its_row(file):
     assert all(row.anonymous < SIZE / 20 < SIZE / 2 < row.file for row in mapped.rows)
     assert [row.value for row in mapped.rows] == [sum(range(SIZE // MiB)) * (MiB // PAGE)] * 4
     assert workers(reads, file, count=1).rows[0].value is None, "too large to be sent back"
-    assert len({row.pid for row in mapped.rows}) == 4 and not mapped.missing and not mapped.why
-    assert mapped.table()[1][-1][0] == "together" and mapped._repr_html_().count("<tr>") == 6
+    assert len({row.pid for row in mapped.rows}) == 4
+    assert not mapped.missing
+    assert not mapped.why
+    assert mapped.table()[1][-1][0] == "together"
+    assert mapped._repr_html_().count("<tr>") == 6
 
 
 @pytest.mark.slow
@@ -221,9 +224,9 @@ def test_wrong_arguments_are_named(use, options, kind, message):
 def test_where_memory_of_others_cannot_be_read_nothing_is_run(tmp_path, monkeypatch):
     monkeypatch.setattr(maps, "why_not", lambda: "no /proc")
     crew = workers((tmp_path / "ran").touch)
-    assert (
-        crew.missing == ("sharing",) and crew.why == "no /proc" and not (tmp_path / "ran").exists()
-    )
+    assert crew.missing == ("sharing",)
+    assert crew.why == "no /proc"
+    assert not (tmp_path / "ran").exists()
 
 
 # --- a disk that is full --------------------------------------------------------------------------
@@ -235,12 +238,11 @@ def test_a_small_disk_fills_and_is_gone_afterwards():
         return str(folder)
 
     refused = on_small_disk(reserves)
-    assert (
-        "No space left on device" in refused.error
-        and refused.machine.file_system == "tmpfs of 1 MiB"
-    )
+    assert "No space left on device" in refused.error
+    assert refused.machine.file_system == "tmpfs of 1 MiB"
     fits = on_small_disk(reserves, size="4 MiB")
-    assert fits.ended == "returned" and not os.path.exists(fits.value)
+    assert fits.ended == "returned"
+    assert not os.path.exists(fits.value)
 
 
 def test_a_disk_without_namespaces_is_not_measured_here(monkeypatch, tmp_path):

@@ -97,7 +97,8 @@ def test_a_workflow_runs_the_lines_of_the_readme(job: str, language: str, first:
             if "jupyter lab " not in line
         ]
         assert ran[: len(lines)] == lines, name
-    assert ran == lines and re.search(r"python tests.lessons_here\.py$", last)
+    assert ran == lines
+    assert re.search(r"python tests.lessons_here\.py$", last)
 
 
 def test_what_they_make_can_be_made():

@@ -43,7 +43,8 @@ def held(folder: Path) -> list[str]:
     """The files in `folder` that this process has mapped or open; empty where there is no /proc."""
     if not LINUX:
         return []
-    inside, maps = f"{folder}/", Path("/proc/self/maps").read_text()
+    inside = f"{folder}/"
+    maps = Path("/proc/self/maps").read_text()
     mapped = (
         [line[line.index("/") :] for line in maps.splitlines() if inside in line]
         if inside in maps
@@ -78,9 +79,13 @@ def nothing_leaks(folder: Path) -> Iterator[None]:
 def test_carts_of_what_others_made(make: Callable[[bytes], bytes | bytearray]):
     owner = make(bytes(range(64)))
     cart = cart_of(owner)
-    assert isinstance(cart, Cart) and cart.size == 64 and cart_of(cart) is cart
+    assert isinstance(cart, Cart)
+    assert cart.size == 64
+    assert cart_of(cart) is cart
     view = cart.lend()
-    assert view.readonly and view.nbytes == 64 and view[5] == 5
+    assert view.readonly
+    assert view.nbytes == 64
+    assert view[5] == 5
     assert np.may_share_memory(floats(view), np.frombuffer(owner, "f4"))
     Yoke.attach(owner, whole).release()
     assert owner[5] == 5
@@ -227,14 +232,16 @@ def test_used_up_and_released(folder: Path):
     def part(view: np.ndarray) -> np.ndarray:
         return view[2:4]
 
-    used, gone = rows(folder, 0), rows(folder, 0)
+    used = rows(folder, 0)
+    gone = rows(folder, 0)
     with pytest.raises(
         ValueError, match=r"sum's result doesn't borrow from the cart.*float32 owns"
     ):
         used.map_project(np.sum)
     assert used.get().size, "as it was"
     part_of_it = used.map_project(part)
-    assert part_of_it.get().shape == (2,) and "Yoke(part: MappedFile(" in repr(part_of_it)
+    assert part_of_it.get().shape == (2,)
+    assert "Yoke(part: MappedFile(" in repr(part_of_it)
     gone.release()
     for yoke in (used, gone):
         for use in (Yoke.get, Yoke.clone, lambda y: y.map_project(part), lambda y: y.size):
@@ -246,11 +253,9 @@ def test_used_up_and_released(folder: Path):
 
 def test_owned():
     yoke = Yoke.owned([1, 2])
-    assert (
-        yoke.get() == [1, 2]
-        and repr(yoke) == "Yoke(owned: no cart)"
-        and yoke.size == sys.getsizeof([1, 2])
-    )
+    assert yoke.get() == [1, 2]
+    assert repr(yoke) == "Yoke(owned: no cart)"
+    assert yoke.size == sys.getsizeof([1, 2])
     assert yoke.clone().map_project(sum).get() == 3
     with yoke as value:
         assert value == [1, 2]
@@ -260,7 +265,8 @@ def test_owned():
 
 def test_last_yoke_closes_the_file_and_an_escaped_view_keeps_it_mapped(folder: Path):
     file = MappedFile(folder / "1")
-    head, tail = Yoke.attach(file, whole), Yoke.attach(file, floats)
+    head = Yoke.attach(file, whole)
+    tail = Yoke.attach(file, floats)
     again = tail.clone()
     tail.release()
     escaped = head.get()[:1]
@@ -271,9 +277,11 @@ def test_last_yoke_closes_the_file_and_an_escaped_view_keeps_it_mapped(folder: P
         ValueError, match=r"1 was given up, by its last yoke or by close\(\): map it again"
     ):
         file.lend()
-    assert not file.closed and escaped[0] == (folder / "1").read_bytes()[0]
+    assert not file.closed
+    assert escaped[0] == (folder / "1").read_bytes()[0]
     del escaped
-    assert file.closed and repr(file).endswith("KiB, closed)")
+    assert file.closed
+    assert repr(file).endswith("KiB, closed)")
     file.close()
 
 
@@ -291,7 +299,8 @@ def test_cart_attached_again_while_it_closes():
 
     cart = Again()
     Yoke.attach(cart, whole).release()
-    assert cart.closed == 1 and cart.again.get() == b"abc"
+    assert cart.closed == 1
+    assert cart.again.get() == b"abc"
     cart.again.release()
     assert cart.closed == 2
 
@@ -314,7 +323,8 @@ def test_a_cart_that_raises_while_a_view_is_out(folder: Path):
     yoke = Yoke.attach(cart, whole)
     view = yoke.get()
     yoke.release()
-    assert view[0] == 0 and not cart.mapping.closed
+    assert view[0] == 0
+    assert not cart.mapping.closed
     del view
     Yoke.attach(cart, whole).release()
     assert cart.mapping.closed, "its own view is gone before it closes"
@@ -404,13 +414,12 @@ def test_the_cache_keeps_what_was_used_last(folder: Path):
         for number in (0, 1, 0, 2):  # 2 doesn't fit beside both; 1 was used longest ago
             with cache.get(number) as view:
                 assert view.nbytes == sizes[number]
-        assert (
-            2 in cache
-            and 1 not in cache
-            and 0 in cache
-            and (cache.hits, cache.misses, cache.evictions) == (1, 3, 1)
-        )
-        assert len(cache) == 2 and cache.size == sizes[0] + sizes[2]
+        assert 2 in cache
+        assert 1 not in cache
+        assert 0 in cache
+        assert (cache.hits, cache.misses, cache.evictions) == (1, 3, 1)
+        assert len(cache) == 2
+        assert cache.size == sizes[0] + sizes[2]
         assert repr(cache).startswith("YokeCache(2 yokes, 16 KiB of") or PAGE != 4096
         assert repr(cache).endswith("1 hits, 3 misses, 1 evictions)")
     with pytest.raises(ValueError, match="this YokeCache is closed"):
@@ -474,7 +483,8 @@ def test_a_key_that_several_threads_want_is_made_once(folder: Path):
 
     with YokeCache("1 MiB", make) as cache:
         results = in_threads(ask, (0, 1, 1, 1))
-        assert sorted(calls) == [0, 1] and (cache.misses, cache.hits) == (2, 2)
+        assert sorted(calls) == [0, 1]
+        assert (cache.misses, cache.hits) == (2, 2)
         assert sorted(map(str, results)) == [str((folder / "1").stat().st_size)] * 3 + [
             "the disk has gone"
         ]
@@ -482,14 +492,16 @@ def test_a_key_that_several_threads_want_is_made_once(folder: Path):
 
 def test_kept_lends_without_making_and_drop_leaves_clones_alone(folder: Path):
     with YokeCache("1 MiB", partial(rows, folder)) as cache:
-        assert cache.kept(0) is None and (cache.misses, cache.hits) == (0, 0)
+        assert cache.kept(0) is None
+        assert (cache.misses, cache.hits) == (0, 0)
         cache.get(0).release()
         cache.get(1).release()
         clone = cache.kept(0)
         assert (cache.misses, cache.hits, cache.keys()) == (2, 1, [1, 0])
         cache.drop(0)
         cache.drop("nothing")
-        assert cache.keys() == [1] and cache.size == (folder / "1").stat().st_size
+        assert cache.keys() == [1]
+        assert cache.size == (folder / "1").stat().st_size
         assert clone.get().tobytes() == (folder / "0").read_bytes()
         clone.release()
 
@@ -507,10 +519,8 @@ def test_eight_threads_and_evictions(folder: Path):
     try:
         with YokeCache(4 * PAGE, partial(rows, folder)) as cache:
             assert in_threads(work, range(8)) == [None] * 8
-            assert (
-                cache.hits + cache.misses == 800
-                and cache.evictions > 0
-                and cache.size <= cache.capacity
-            )
+            assert cache.hits + cache.misses == 800
+            assert cache.evictions > 0
+            assert cache.size <= cache.capacity
     finally:
         sys.setswitchinterval(interval)

@@ -82,10 +82,8 @@ TOOLS = {
 }
 
 
-FIXTURES = {
-    "browser": "Chromium",
-    "projects": "Rust",
-}  # what every test that uses one of these needs
+# what every test that uses one of these needs
+FIXTURES = {"browser": "Chromium", "projects": "Rust"}
 
 
 @cache

@@ -65,10 +65,8 @@ class Class:
             said += (line := self.process.stdout.readline())
             assert line, f"no wall: {said}"
         self.code, self.key = re.search(r'/(\w+)"\)', said)[1], re.search(r"key (\S+)", said)[1]
-        self.at, self.address = (
-            f"127.0.0.1:{self.port}",
-            f"http://127.0.0.1:{self.port}/{self.code}",
-        )
+        self.at = f"127.0.0.1:{self.port}"
+        self.address = f"http://127.0.0.1:{self.port}/{self.code}"
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)

@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 
-def clean(folder, days):  # in small, what systemd-tmpfiles does every day
+def clean(folder, days):  # played: what systemd-tmpfiles does every day, by two of its times
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -12,8 +12,10 @@ pages, points = 4, np.arange(1000)
 def page(number):
     fig, ax = plt.subplots()
     ax.plot(points, points % (number + 2))
-    fig.savefig(out := io.BytesIO(), dpi=30)
-    plt.close(fig)
+    try:
+        fig.savefig(out := io.BytesIO(), dpi=30)
+    finally:
+        plt.close(fig)
     return len(out.getvalue())
 
 

@@ -4,8 +4,8 @@ size = 16 << 20
 path = f"/dev/shm/spill-{os.getpid()}"
 if (job := os.fork()) == 0:
     with open(path, "wb") as file:
+        os.remove(path)
         file.write(b"1" * size)
-    os.remove(path)
     os._exit(0)
 os.waitpid(job, 0)
 in_memory = os.stat(path).st_blocks * 512 if os.path.exists(path) else 0

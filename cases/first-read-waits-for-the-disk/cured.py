@@ -15,7 +15,9 @@ with open("model", "rb") as file:
     os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 model = np.memmap("model", mode="r")
-np.fromfile("model", np.uint8)
+with open("model", "rb") as file:
+    while file.read(1 << 20):
+        pass
 before = from_device()
 model.sum()
 waited_for = from_device() - before

@@ -1,19 +1,20 @@
 import json
 import os
 import signal
+import tempfile
 
 recent = [f"file {n}" for n in range(1000)]
 
 
 def save(crash):
-    with open("settings.json.new", "w") as file:
+    with tempfile.NamedTemporaryFile("w", dir=".", delete=False) as file:
         for part in json.JSONEncoder().iterencode({"theme": "dark", "recent": recent}):
             file.write(part)
             if crash:
                 os.kill(os.getpid(), signal.SIGKILL)
         file.flush()
         os.fsync(file.fileno())
-    os.replace("settings.json.new", "settings.json")
+    os.replace(file.name, "settings.json")
 
 
 save(crash=False)

@@ -4,9 +4,8 @@ import subprocess
 import sys
 
 service = "for number in range(4000): print('request', number, 'answered', '.' * 400)"
-keeper = logging.handlers.RotatingFileHandler(
-    "output.log"
-)  # stands for Docker, supervisor or nohup
+# stands for Docker, supervisor or nohup
+keeper = logging.handlers.RotatingFileHandler("output.log")
 printed = 0
 with subprocess.Popen(
     [sys.executable, "-c", service], stdout=subprocess.PIPE, text=True

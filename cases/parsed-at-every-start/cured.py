@@ -10,9 +10,8 @@ with open("vectors.txt", "w") as file:
 
 
 def load():
-    if not os.path.exists("vectors.npy") or os.path.getmtime("vectors.npy") < os.path.getmtime(
-        "vectors.txt"
-    ):
+    made = os.path.getmtime("vectors.npy") if os.path.exists("vectors.npy") else 0
+    if made < os.path.getmtime("vectors.txt"):
         np.save(part := f"{os.getpid()}.npy", np.loadtxt("vectors.txt"))
         os.replace(part, "vectors.npy")
     return np.load("vectors.npy", mmap_mode="r")

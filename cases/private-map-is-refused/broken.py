@@ -5,9 +5,8 @@ import numpy as np
 with open("/proc/meminfo") as file:
     sizes = dict(line.split()[:2] for line in file)
 memory = (int(sizes["MemTotal:"]) + int(sizes["SwapTotal:"])) << 10
-resource.setrlimit(
-    resource.RLIMIT_DATA, (memory, memory)
-)  # for machines that overcommit without limit
+# for machines that overcommit without limit
+resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 with open("weights", "wb") as file:
     file.truncate(2 * memory)

@@ -7,9 +7,8 @@ with open(path, "wb+") as file:
     file.truncate(4096)
     server = mmap.mmap(file.fileno(), 4096)
 
-for name in os.listdir(
-    "/dev/shm"
-):  # what logind does at the logout: each file there whose owner has left
+# what logind does at the logout: each file there whose owner has left
+for name in os.listdir("/dev/shm"):
     if name == f"server-{os.getpid()}":  # but only our own
         os.unlink(f"/dev/shm/{name}")
 

@@ -5,9 +5,8 @@ private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 buffers, guards = [], []
 for _ in range(count):
     buffers.append(mmap.mmap(-1, size, flags=private))
-    guards.append(
-        mmap.mmap(-1, size, flags=private, prot=0)
-    )  # a page behind it that nobody may touch
+    # a page behind it that nobody may touch
+    guards.append(mmap.mmap(-1, size, flags=private, prot=0))
 for buffer in buffers[:100]:
     buffer[:5] = b"hello"
 

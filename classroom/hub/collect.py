@@ -170,9 +170,8 @@ if __name__ == "__main__":
     if os.geteuid() != 0:
         sys.exit("Only root may look into all homes: sudo python3 collect.py FOLDER")
     os.umask(0o077)
-    sys.stdout.reconfigure(
-        errors="backslashreplace"
-    )  # a name may have letters that the terminal lacks
+    # a name may have letters that the terminal lacks
+    sys.stdout.reconfigure(errors="backslashreplace")
     chosen.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = chosen.folder.resolve()
     for member in members(chosen.group):

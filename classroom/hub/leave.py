@@ -141,13 +141,11 @@ def left(user: pwd.struct_passwd, hub: str) -> Iterator[str]:
 
 def leave(user: pwd.struct_passwd, hub: str) -> None:
     name, uid = user.pw_name, user.pw_uid
-    subprocess.run(
-        ["usermod", "--lock", "--expiredate", "1", name], check=True
-    )  # no password, no job of cron's
+    # no password, no job of cron's
+    subprocess.run(["usermod", "--lock", "--expiredate", "1", name], check=True)
     until = time.monotonic() + WAIT_S
-    while (
-        asked(hub, "DELETE", name) != 404 and time.monotonic() < until
-    ):  # it ends the server first
+    # it ends the server first
+    while asked(hub, "DELETE", name) != 404 and time.monotonic() < until:
         time.sleep(1)
     alive = True
     while alive and time.monotonic() < until:
@@ -160,9 +158,8 @@ def leave(user: pwd.struct_passwd, hub: str) -> None:
     files(uid, "-delete")
     for one in shared_memory(uid):
         subprocess.run(["ipcrm", *one])
-    subprocess.run(
-        ["userdel", "--remove", name], stderr=subprocess.DEVNULL
-    )  # what it can't do is seen below
+    # what it can't do is seen below
+    subprocess.run(["userdel", "--remove", name], stderr=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

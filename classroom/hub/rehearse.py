@@ -54,11 +54,8 @@ GROUP = "zero-copy-rehearsal"
 DOMAIN = "hub.zero-copy.test"  # a name that nobody has
 HOSTS = Path("/etc/hosts")
 HOMES = Path("/home/students.rehearsal.zero-copy.test")
-NAMES = (
-    "rehearsal",
-    "Rehearsal.Ümit",
-    "rehearsal-with-thirty-two-letter",
-)  # of users, which end with a number
+# of users, which end with a number
+NAMES = ("rehearsal", "Rehearsal.Ümit", "rehearsal-with-thirty-two-letter")
 LESSONS = ("01", "02", "06")
 ASKED = exercise("02.chunks")
 WRONG = next(answer for answer in ASKED.wrong if answer.name == "tail_forgotten")
@@ -92,9 +89,8 @@ NEW_USER = (
     "--groups",
     GROUP,
 )
-OWNER = pwd.getpwuid(
-    ROOT.stat().st_uid
-)  # whose the clone is: that user makes the edition, and grades
+# whose the clone is: that user makes the edition, and grades
+OWNER = pwd.getpwuid(ROOT.stat().st_uid)
 
 AS_OWNER = {
     "user": OWNER.pw_uid,

@@ -20,11 +20,8 @@ from ..teach.exercise_files import python, read_text, refuse
 CASES = ROOT / "cases"
 SECTIONS = ("Symptom", "Look", "Cause", "Cure", "Not this")
 MOST_LINES = 25
-NEEDED: dict[str, type] = {
-    "title": str,
-    "see": list,
-    "reports": dict,
-}  # the types of the keys that every case has
+# the types of the keys that every case has
+NEEDED: dict[str, type] = {"title": str, "see": list, "reports": dict}
 LISTS = ("says", "libraries", "systems", "lessons", "asserts")
 FRONT = NEEDED | dict.fromkeys(LISTS, list) | {"timeout": int, "not_run": str}
 SYSTEMS = ("linux", "macos", "windows")

@@ -30,7 +30,8 @@ def as_program(path: str, folder: str, wanted: frozenset[str]) -> dict[str, Any]
     back.
     """
     os.chdir(folder)
-    sys.argv, sys.path[0] = [path], folder
+    sys.argv = [path]
+    sys.path[0] = folder
     kept.append(runpy.run_path(path, run_name="__main__"))
     return {name: kept[0][name] for name in wanted & kept[0].keys()}
 

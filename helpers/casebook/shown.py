@@ -14,9 +14,8 @@ from . import files
 from .run import holds, measured
 
 LINK = re.compile(r"\[([^]]+)\]\(#([\w-]+)\)")
-STEM = re.compile(
-    r"(?<=\w{4})(ing|ies|es|ed|s)$"
-)  # "slices" and "keeping" are about a slice, and to keep
+# "slices" and "keeping" are about a slice, and to keep
+STEM = re.compile(r"(?<=\w{4})(ing|ies|es|ed|s)$")
 SIGN = {True: "✓", False: "✗", None: "not measured here"}
 
 

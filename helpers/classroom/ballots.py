@@ -198,7 +198,8 @@ class Ballots:
         if until := self.about("until"):
             left = float(until) - time.time()
             return f"{minutes(left)} left" if left > 0 else "time is up"
-        step, since = STEPS.get(self.phase(self.about("asked"))), self.about("since")
+        step = STEPS.get(self.phase(self.about("asked")))
+        since = self.about("since")
         return (
             f"open for {minutes(time.time() - float(since))}"
             if step and step.is_open and since
@@ -276,7 +277,8 @@ class Ballots:
         counts, whichever comes first. Refused for what isn't asked here, doesn't answer it, or
         comes too late.
         """
-        asked, phase = self.known.get(key), self.phase(key)
+        asked = self.known.get(key)
+        phase = self.phase(key)
         if asked is None:
             raise Refused(404, "the wall doesn't have this question")
         step = STEPS[phase or ASKED]
@@ -358,11 +360,11 @@ class Ballots:
                 [[x if isinstance(x, str) else json.dumps(x) for x in line] for line in lines]
             )
             write_whole(path.with_suffix(".csv"), table.getvalue())
-            write_whole(
-                path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
-            )  # last: the report reads it
+            # last: the report reads it
+            write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
             files = [path, path.with_suffix(".csv")]
-        code, key = self.about("code"), self.about("key")
+        code = self.about("code")
+        key = self.about("key")
         self.connection.close()
         for path in self.folder.glob(f"{FILE}*"):
             path.unlink()
@@ -375,9 +377,11 @@ class Ballots:
         """The questions with enough answers: as they were asked, with the pairs of answers, and
         what was measured.
         """
-        found, known = [], self.known
+        found = []
+        known = self.known
         for (key,) in self.all("select distinct key from votes order by key"):
-            one, pairs = known[key], self.rounds(key)
+            one = known[key]
+            pairs = self.rounds(key)
             if len(pairs) >= MIN_ANSWERS:
                 values = {
                     "question": one.text,

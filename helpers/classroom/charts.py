@@ -63,7 +63,8 @@ def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture],
     given = [hand_in.predictions for hand_in in hand_ins if hand_in.lesson == lesson.number]
     drawn, too_few = [], []
     for question in lesson.questions:
-        answers, shown = [one[question.key] for one in given if question.key in one], None
+        answers = [one[question.key] for one in given if question.key in one]
+        shown = None
         with for_one() as reasons:
             shown = chart(question, answers, caption=f"{plain(question.text)} ({question.key})")
         if shown:
@@ -92,7 +93,8 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
         Counter(filter(None, (_chosen(question, answer) for answer in answers)))
         for answers in votes
     ]
-    measured, total = _chosen(question, question.measured), chosen[0].total()
+    measured = _chosen(question, question.measured)
+    total = chosen[0].total()
     if total < MIN_ANSWERS:
         return None
     if question.kind in ("choice", "quiz") and question.names:

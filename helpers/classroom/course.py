@@ -25,12 +25,10 @@ CLASS, OVERRIDES = "class.toml", "overrides.toml"
 class Course:
     title: str = "Zero copy, measured"  # for pages
     points: Mapping[str, float] = field(default_factory=dict)  # by exercise, {"02.chunks": 10.0}
-    due: Mapping[str, datetime] = field(
-        default_factory=dict
-    )  # by lesson, with a time zone; other work is never late
-    students: Mapping[str, Student] = field(
-        default_factory=dict
-    )  # who should hand in, by key; empty without a list
+    # by lesson, with a time zone; other work is never late
+    due: Mapping[str, datetime] = field(default_factory=dict)
+    # who should hand in, by key; empty without a list
+    students: Mapping[str, Student] = field(default_factory=dict)
     # the teacher's points (None: the check's stay) and comment: {("ada", "02.chunks"): (8.0,
     # "Nearly.")}
     overrides: Mapping[tuple[str, str], tuple[float | None, str]] = field(default_factory=dict)
@@ -51,7 +49,8 @@ def course(folder: Path) -> Course:
         if not (folder / name).exists():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_whole(folder / name, (TEMPLATES / name).read_bytes())
-    path, students = folder / CLASS, listed(folder)
+    path = folder / CLASS
+    students = listed(folder)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         _only(table, {"title", "points", "due"})

@@ -103,12 +103,12 @@ def put_scores(folder: Path, records: Store, course: Course) -> str:
                     (grade_id(row.exercise), name, name, student),
                     _judged(row, course),
                 )
-                grade, comment = book.find_grade(*at), book.find_comment(*at)
+                grade = book.find_grade(*at)
+                comment = book.find_comment(*at)
                 if grade.manual_score is None:
                     grade.needs_manual_grade = score is None
-                elif (
-                    grade.auto_score != score
-                ):  # the teacher's score stays, and is to be looked at again
+                # the teacher's score stays, and is to be looked at again
+                elif grade.auto_score != score:
                     grade.needs_manual_grade = True
                 grade.auto_score, comment.auto_comment = score, words
                 if score is None:

@@ -70,7 +70,8 @@ def _cut_from(folder: Path, student: str) -> Iterator[tuple[str, int]]:
         path = folder / name
         pieces = PIECES.findall(path.read_text(encoding="utf-8") if path.exists() else "")
         before = named("".join(pieces))
-        others, left = [one for one in before if one != student], before
+        others = [one for one in before if one != student]
+        left = before
         for number in reversed(range(len(pieces))):
             rest = [*pieces[:number], *pieces[number + 1 :]]
             with suppress(ValueError):

@@ -35,10 +35,8 @@ from .submissions import SUBMITTED, CannotBeGraded, Submission, of_one_lesson, s
 AT_ONCE = 2  # notebooks, unless a check measures time
 TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
 PROGRESS_S = 10.0  # between signs of life
-TOO_SLOW = (
-    "still-running",
-    "not-at-once",
-)  # causes that another answer, running beside this one, may be to blame for
+# causes that another answer, running beside this one, may be to blame for
+TOO_SLOW = ("still-running", "not-at-once")
 TOO_LONG = f"its cells could not be read within {judge.READ_TIME_S} s"
 PART = (
     "If it's one student's, put it into a folder, named after that student, and grade the folder "
@@ -67,7 +65,8 @@ def grade(
         raise CannotBeGraded(
             f"{reason}.\nTRUST=yes grades without a sandbox: students' code then has your rights."
         )
-    about, line = course(out), "judged {n_fmt} of {total_fmt} answers, {remaining} left"
+    about = course(out)
+    line = "judged {n_fmt} of {total_fmt} answers, {remaining} left"
     with store(out) as records:
         read = {
             "iterable": submissions(collected, about.students.values()),
@@ -142,7 +141,8 @@ def _to_do(
     }
     together, alone = [], []
     for submission in handed_in:
-        student, hand_in = submission.student.key, submission.hand_in
+        student = submission.student.key
+        hand_in = submission.hand_in
         wanted = [name for name in keys() if name.startswith(f"{hand_in.lesson}.")]
         unjudged = [
             name
@@ -168,14 +168,13 @@ class _Judges:
         done: Callable[[], object],
         at_once: int,
     ):
-        self.records, self.trusted, self.timeout, self.done, self.at_once = (
-            records,
-            trusted,
-            timeout,
-            done,
-            at_once,
-        )
-        self.alone, self.over = at_once == 1, False
+        self.records = records
+        self.trusted = trusted
+        self.timeout = timeout
+        self.done = done
+        self.at_once = at_once
+        self.alone = at_once == 1
+        self.over = False
         self.lock, self.running = threading.Lock(), set()
 
     def judge_all(self, work: Iterable[Work]) -> None:
@@ -195,13 +194,14 @@ class _Judges:
         """Keeps the verdict on each of these answers. An answer that ends its judge isn't graded;
         the others go on.
         """
-        left, key, digest = list(exercises), submission.student.key, submission.hand_in.digest
+        left = list(exercises)
+        key = submission.student.key
+        digest = submission.hand_in.digest
 
         def put(exercise: str, **verdict) -> None:
             left.remove(exercise)
-            by = (
-                check(exercise) if self.alone or verdict.get("cause") not in TOO_SLOW else ""
-            )  # "" to judge it again
+            # "" to judge it again
+            by = check(exercise) if self.alone or verdict.get("cause") not in TOO_SLOW else ""
             with self.lock:
                 self.records.keep(
                     Row(key, exercise, **verdict, digest=digest, check=by, trusted=self.trusted)
@@ -300,15 +300,13 @@ def main() -> None:
         help="seconds for a function (%(default).0f)",
     )
     options = parser.parse_args()
-    sys.stdout.reconfigure(
-        errors="replace"
-    )  # a name may hold what the terminal's encoding can't show
+    # a name may hold what the terminal's encoding can't show
+    sys.stdout.reconfigure(errors="replace")
     if not options.collected and not options.nbgrader:
         sys.exit("Say what to grade: make grade FROM=submissions.zip, or NBGRADER=course/")
     try:
-        collected = (
-            options.collected or options.nbgrader / SUBMITTED
-        )  # not all of the course: our grades are in it
+        # not all of the course: our grades are in it
+        collected = options.collected or options.nbgrader / SUBMITTED
         out = options.out or (options.nbgrader / "grades" if options.nbgrader else GRADES)
         grade(
             collected,

@@ -35,7 +35,8 @@ README, TABLE, MAKEFILE = "helpers/classroom/template/student.md", "README.md", 
 WORKSHOP = "# --- the workshop"  # from this line on, the Makefile isn't for students
 # An exercise's answers are in folders of their own.
 IN_IT = re.compile(
-    r"""LICENSE | environment\.yml | find-python\.sh | pyproject\.toml | requirements\.lock
+    r"""LICENSE | environment\.yml | pyproject\.toml
+    | environment/(find-python\.sh | requirements\.lock)
     | helpers/(?!classroom/|publish/).+
     | notebooks/[^.].+
     | cases/.+
@@ -171,7 +172,8 @@ def zipped(files: Mapping[str, bytes], of: Edition) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):
             entry = zipfile.ZipInfo(f"{NAME}/{name}", (year, month, day, 0, 0, 0))
-            entry.create_system, entry.external_attr = 3, 0o100644 << 16  # Unix: a file, rw-r--r--
+            entry.create_system = 3
+            entry.external_attr = 0o100644 << 16  # Unix: a file, rw-r--r--
             archive.writestr(entry, files[name])
     return buffer.getvalue()
 

@@ -24,10 +24,9 @@ import psutil
 
 from ..edition import git
 from ..folders import ROOT
-from ..measure.child import (
-    resource,
-    tie_to_the_parent,
-)  # None on Windows: judged without a sandbox, or not at all
+
+# None on Windows: judged without a sandbox, or not at all
+from ..measure.child import resource, tie_to_the_parent
 from ..teach.exercises import NOT_CARRIED, Exercise, exercise
 from ..teach.judging import Fence
 from ..teach.source import Cell, NotCarried, answer, not_python
@@ -36,11 +35,10 @@ from ..units import GiB
 from . import sandbox
 from .reading import ASK, UNREADABLE, CannotBeGraded
 
-CODE_LENGTH, CELLS = (
-    250_000,
-    5_000,
-)  # characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
-READ_MEMORY, READ_TIME_S = 1 * GiB, 10  # of memory, and of processor time, to read a notebook
+# characters of code in a notebook, and cells: the lessons have up to 12,000 and 60
+CODE_LENGTH, CELLS = (250_000, 5_000)
+READ_MEMORY = 1 * GiB
+READ_TIME_S = 10  # of memory, and of processor time, to read a notebook
 TIMEOUT = 20.0  # seconds for a function, as at home
 SHOWN_LENGTH = 4_000  # characters of the judged cell
 NOT_CHECKED = "not-checked"  # a cause that says nothing about the answer, which is judged again
@@ -54,9 +52,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         request = json.loads(sys.stdin.buffer.readline())
         notebook = sys.stdin.buffer.read()
-        if hasattr(
-            select, "poll"
-        ):  # poll(2) on a pipe's end: did the grader die before this was tied to it?
+        # poll(2) on a pipe's end: did the grader die before this was tied to it?
+        if hasattr(select, "poll"):
             poller = select.poll()
             poller.register(out, 0)
             if poller.poll(0):

@@ -115,9 +115,8 @@ def _asked(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if path.exists() else ():
         for output in cell.get("outputs", ()):
             html = "".join(output.get("data", {}).get("text/html", ()))
-            if (
-                "data-asked" in html or "data-predicted" in html
-            ):  # saves parsing the other outputs, some of a megabyte
+            # saves parsing the other outputs, some of a megabyte
+            if "data-asked" in html or "data-predicted" in html:
                 page = BeautifulSoup(html, "html.parser")
                 asked |= {
                     one["data-predict"]: json.loads(one["data-asked"])

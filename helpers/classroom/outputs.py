@@ -76,16 +76,15 @@ def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = F
             "report.html": report(grades, hand_ins, course, folder, trusted=trusted).encode()
         }
 
-    grades, hand_ins = joined(records, course), records.all(HandIn)
+    grades = joined(records, course)
+    hand_ins = records.all(HandIn)
     with for_one() as failed:
         files = made(grades, hand_ins)
     if failed:  # for whom? for them it fails without the others, too
         rest = []
         for student, of in groupby(grades, lambda grade: grade.student):
-            answers, own = (
-                list(of),
-                [hand_in for hand_in in hand_ins if hand_in.student == student.key],
-            )
+            answers = list(of)
+            own = [hand_in for hand_in in hand_ins if hand_in.student == student.key]
             with for_one() as reasons:
                 made(answers, own)
                 rest += answers
@@ -101,9 +100,8 @@ def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = F
         }
     for name, data in files.items():
         path = folder / name
-        if (
-            not path.is_file() or path.read_bytes() != data
-        ):  # most are the same, and syncing each of them is slow
+        # most are the same, and syncing each of them is slow
+        if not path.is_file() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, data)
     for path in written(folder) - {folder / name for name in files}:
@@ -200,9 +198,12 @@ def moodle(grades: Iterable[Grade], course: Course) -> dict[str, bytes]:
         "Last modified (grade)",
         "Feedback comments",
     )
-    tables, pages, files = defaultdict(lambda: [head]), defaultdict(dict), {}
+    tables = defaultdict(lambda: [head])
+    pages = defaultdict(dict)
+    files = {}
     for name, hand_in in _by_hand_in(grades):
-        student, of = hand_in[0].student, hand_in[0].hand_in
+        student = hand_in[0].student
+        of = hand_in[0].hand_in
         if of.system == "moodle" and of.number:
             points, most = _sums(hand_in)
             row = (
@@ -273,9 +274,8 @@ def canvas(grades: Sequence[Grade]) -> dict[str, bytes]:
         ("    Points Possible", "", "", "", "", *most.values()),
     ]
     for student, its in students.items():
-        named = student.name.replace(
-            "Points Possible", "Points-Possible"
-        )  # Canvas would take it for the row above
+        # Canvas would take it for the row above
+        named = student.name.replace("Points Possible", "Points-Possible")
         rows.append((named, its, "", "", "", *(sums.get((student, name), "") for name in most)))
     return {"canvas.csv": _csv(rows)}
 
@@ -284,9 +284,8 @@ def _by_hand_in(grades: Iterable[Grade]) -> list[tuple[str, list[Grade]]]:
     """The lesson and the grades of each hand-in with exercises, and of a missing one if the teacher
     gave it points.
     """
-    exercises = [
-        grade for grade in grades if grade.exercise
-    ]  # which are sorted by student and lesson
+    # which are sorted by student and lesson
+    exercises = [grade for grade in grades if grade.exercise]
     hand_ins = [
         list(of) for _, of in groupby(exercises, lambda grade: (grade.student, grade.lesson))
     ]

@@ -17,9 +17,8 @@ from .grades import Grade, moment
 from .lessons import exercise, exercise_title, lesson
 from .reading import UNREADABLE, one_line
 
-HANDOUTS = (
-    ROOT / "helpers" / "publish" / "template"
-)  # not imported: loading nbconvert takes seconds
+# not imported: loading nbconvert takes seconds
+HANDOUTS = ROOT / "helpers" / "publish" / "template"
 
 
 def number(value: float) -> str:
@@ -97,7 +96,8 @@ def _next_step(grade: Grade) -> str:
     """What the student can do now, Markdown; "" if the answer is right, or the teacher has given
     the points.
     """
-    task, pack = exercise(grade.exercise), f"`make hand-in LESSON={grade.lesson or '…'}`"
+    task = exercise(grade.exercise)
+    pack = f"`make hand-in LESSON={grade.lesson or '…'}`"
     if grade.outcome == "missing" or grade.hand_in.why_not or grade.row.cause == UNREADABLE:
         return (
             f"Save your notebook, pack it with {pack}, and ask your teacher whether you may still "

@@ -26,23 +26,17 @@ from ..whole import regular_file
 NOTEBOOK_SIZE = 32 * MiB  # a lesson with its figures takes 1 to 3 MiB
 ZIP_SIZE = 64 * MiB  # a student's zip
 ZIP_ENTRIES = 1_000  # in a student's zip
-ZIP_NAMES_SIZE = (
-    1 * MiB
-)  # the list of names at the end of a student's zip, which zipfile reads at once
+# the list of names at the end of a student's zip, which zipfile reads at once
+ZIP_NAMES_SIZE = 1 * MiB
 CLASS_NAMES_SIZE = 16 * MiB  # the same list in the class's zip
 STUDENT_SIZE = 512 * MiB  # from one student, unpacked, in all
 
-CLEAR, ALONE = (
-    "clear its outputs (Edit > Clear All Outputs) and hand in again",
-    "hand in the notebook alone",
-)
+CLEAR = "clear its outputs (Edit > Clear All Outputs) and hand in again"
+ALONE = "hand in the notebook alone"
 LINK = "it is a link; hand in the file itself"
 SPECIAL = "it is a pipe or a device; hand in a file"
-ENCRYPTED, UTF_8, UNIX = (
-    0x1,
-    0x800,
-    3,
-)  # bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
+# bits of an entry's flags; the system that made it (APPNOTE.TXT, 4.4)
+ENCRYPTED, UTF_8, UNIX = (0x1, 0x800, 3)
 KIND_SIZE = 64  # bytes that show what a file is
 HEADER_SIZE = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
 # Letters and marks that show nothing, so that two names look alike. UCD,
@@ -98,9 +92,8 @@ def for_one() -> Iterator[list[str]]:
 
 @dataclass(frozen=True, eq=False)
 class File:
-    parts: tuple[
-        str, ...
-    ]  # its place below the collected folder, through zips: ("name", "02.zip", "02_copy.ipynb")
+    # its place below the collected folder, through zips: ("name", "02.zip", "02_copy.ipynb")
+    parts: tuple[str, ...]
     at: Path | zipfile.ZipInfo  # its path on the disk, or its entry in the zip `inside`
     inside: "File | None" = None
     changed: float | None = (
@@ -117,9 +110,8 @@ class File:
         return self.parts[-1]
 
 
-Listing = list[
-    tuple[tuple[str, ...], File | None]
-]  # the parts of each name, and the file; None for a folder
+# the parts of each name, and the file; None for a folder
+Listing = list[tuple[tuple[str, ...], File | None]]
 
 
 def listed(folder: Path) -> Listing:
@@ -141,7 +133,8 @@ def listed(folder: Path) -> Listing:
             continue
         members.append((parts, None))
         for entry in entries:
-            below, path = (*parts, entry.name), Path(entry.path)
+            below = (*parts, entry.name)
+            path = Path(entry.path)
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError as error:  # its path is too long, or it's gone
@@ -219,7 +212,8 @@ class Reader:
         with ExitStack() as stack:
             opened = self._held.get(zipped) or stack.enter_context(self.holding(zipped))
             members: Listing = []
-            entries, end = sorted(opened.infolist(), key=lambda entry: entry.header_offset), 0
+            entries = sorted(opened.infolist(), key=lambda entry: entry.header_offset)
+            end = 0
             if len(entries) > ZIP_ENTRIES and not zipped.of_class:
                 raise CannotBeGraded(f"the zip has {len(entries):,} files; {ALONE}")
             for entry in entries:
@@ -247,7 +241,8 @@ class Reader:
                     self.holding(file.inside)
                 )
                 with _in_words(what):
-                    stream, size = stack.enter_context(zipped.open(file.at)), file.at.file_size
+                    stream = stack.enter_context(zipped.open(file.at))
+                    size = file.at.file_size
             else:
                 with _in_words(what):
                     stream = stack.enter_context(regular_file(file.at, links=False))
@@ -262,7 +257,9 @@ class _LimitedReads:
 
     def __init__(self, file: BinaryIO, limit: int):
         self._file, self._limit = file, limit
-        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+        self.seek = file.seek
+        self.tell = file.tell
+        self.seekable = file.seekable
 
     def read(self, size: int = -1) -> bytes:
         if size > self._limit:
@@ -342,10 +339,8 @@ def _in_zip(
         trouble = LINK if kind == stat.S_IFLNK else SPECIAL
     elif entry.flag_bits & ENCRYPTED:
         trouble = "it is encrypted; hand it in without a password"
-    elif entry.compress_type not in (
-        zipfile.ZIP_STORED,
-        zipfile.ZIP_DEFLATED,
-    ):  # zipfile unpacks it without a bound
+    # zipfile unpacks it without a bound
+    elif entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         trouble = (
             f"it uses a compression that we don't read (method {entry.compress_type}); pack it as "
             "an ordinary zip"
@@ -359,9 +354,8 @@ def _in_zip(
 def _place(entry: zipfile.ZipInfo) -> tuple[tuple[str, ...], str | None]:
     """The parts of an entry's name; and a complaint if it leads out of the zip."""
     name = entry.filename
-    if (
-        not entry.flag_bits & UTF_8
-    ):  # macOS writes UTF-8 without saying so, and zipfile reads it as code page 437
+    # macOS writes UTF-8 without saying so, and zipfile reads it as code page 437
+    if not entry.flag_bits & UTF_8:
         with suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
     parts = tuple(part for part in re.split(r"[/\\]", name) if part not in ("", "."))

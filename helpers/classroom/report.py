@@ -35,10 +35,8 @@ HELPERS = folders.ROOT / "helpers"
 OURS = (*HELPERS.glob("teach/*.py"), *HELPERS.glob("classroom/*.py"), HELPERS / "units.py")
 TOKEN = re.compile(r"\w+|[^\w\s]")
 LEFT_OUT = "…"
-IN_WORDS = {
-    "raised": "stopped with an error",
-    "not-python": "not valid Python",
-}  # causes that need more words
+# causes that need more words
+IN_WORDS = {"raised": "stopped with an error", "not-python": "not valid Python"}
 NO_TIME = {
     "moodle": "Moodle's download has no times: look at “Last modified” in its list of submissions",
     "nbgrader": "there is no timestamp.txt, or none that can be read",
@@ -215,7 +213,8 @@ def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
     """Text for a terminal. `written`: the files for the teacher; the first lies in the folder that
     holds them all.
     """
-    grades, folder = joined(records, course), written[0].parent
+    grades = joined(records, course)
+    folder = written[0].parent
     counts = Counter(grade.standing for grade in grades if grade.exercise)
     lines: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
     for need, line, of in needs(grades, records.all(HandIn), course):
@@ -252,7 +251,8 @@ def needs(
         if grade.points > grade.most:
             yield "bonus", f"{who}, {number(grade.points)} of {number(grade.most)}", grade.exercise
         if grade.late:
-            came, of = moment(grade.hand_in.when), f"{who}, {grade.hand_in.file}"
+            came = moment(grade.hand_in.when)
+            of = f"{who}, {grade.hand_in.file}"
             line = (
                 f"{of}: {came:%d %B %Y, %H:%M}" if came else NO_TIME.get(grade.hand_in.system, of)
             )

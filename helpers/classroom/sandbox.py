@@ -26,15 +26,14 @@ MAX_PROCESSES = 256  # and threads: more than any answer needs
 MAX_FILES = 1_000  # in the working folder
 MAX_DISK = 4 * GiB  # on the disk, for all files in the working folder
 MAX_FILE_SIZE = 8 * GiB  # for one file: writing past this is an error
-MEMORY_FILES = (
-    16 * MiB
-)  # in /dev/shm, and in /tmp, which is the home folder too: memory that no measurement sees
+# in /dev/shm, and in /tmp, which is the home folder too: memory that no measurement sees
+MEMORY_FILES = 16 * MiB
 MAX_OPEN_FILES = 1_024  # file descriptors of a process
-DISK_LEFT, MEMORY_LEFT = 2 * GiB, 1 * GiB  # for the teacher's machine, whatever happens
-DISK_TAKEN, MEMORY_TAKEN = (
-    8 * GiB,
-    4 * GiB,
-)  # by anything while a function works: deleted files, buffers, …
+DISK_LEFT = 2 * GiB
+MEMORY_LEFT = 1 * GiB  # for the teacher's machine, whatever happens
+# by anything while a function works: deleted files, buffers, …
+DISK_TAKEN = 8 * GiB
+MEMORY_TAKEN = 4 * GiB
 POLL_S = 0.05  # between two looks at the disk
 SETTINGS = (  # name, the value that forbids user namespaces, a value that allows them
     ("kernel.unprivileged_userns_clone", "0", "1"),
@@ -153,11 +152,8 @@ def _outside() -> tuple[str, ...]:
     for path in ("/dev/shm", "/tmp"):
         options += ["--size", str(MEMORY_FILES), "--tmpfs", path]
     python = dict.fromkeys((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix))
-    project = (
-        ROOT / "helpers",
-        DATA / "samples",
-        DATA / "recorded",
-    )  # without exercises, which have solutions
+    # without exercises, which have solutions
+    project = (ROOT / "helpers", DATA / "samples", DATA / "recorded")
     for path in (
         "/usr",
         "/etc/ld.so.cache",
@@ -203,7 +199,8 @@ class _Stop:
             return HID
         if files > MAX_FILES or size > MAX_DISK:
             return "wrote too much"
-        disk, memory = shutil.disk_usage(self.folder).free, psutil.virtual_memory().available
+        disk = shutil.disk_usage(self.folder).free
+        memory = psutil.virtual_memory().available
         for free, least, full in (
             (disk, self.disk, "the disk filled up"),
             (memory, self.memory, "memory ran out"),
@@ -220,7 +217,9 @@ def _taken(folder: Path) -> tuple[int, int]:
     """How many files a folder has (it stops at too many), and their bytes on the disk. OSError if
     it can't list one.
     """
-    files, size, left = 0, 0, [folder]
+    files = 0
+    size = 0
+    left = [folder]
     while left and files <= MAX_FILES:
         with suppress(FileNotFoundError, NotADirectoryError), os.scandir(left.pop()) as entries:
             for entry in islice(entries, MAX_FILES + 1 - files):

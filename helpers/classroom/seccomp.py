@@ -9,13 +9,11 @@ import struct
 from functools import cache
 
 LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
-ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000 | 1, 0x80000000  # refused calls end in EPERM
-NUMBER, MACHINE, FIRST, SECOND = (
-    0,
-    4,
-    16,
-    24,
-)  # where the call's number and its arguments are, in struct seccomp_data
+ALLOW = 0x7FFF0000
+REFUSE = 0x00050000 | 1
+KILL = 0x80000000  # refused calls end in EPERM
+# where the call's number and its arguments are, in struct seccomp_data
+NUMBER, MACHINE, FIRST, SECOND = (0, 4, 16, 24)
 X32 = 0x40000000  # from here on, numbers of another set of calls
 F_SETLEASE, F_NOTIFY = 1024, 1026  # make whoever opens the file wait, or send signals
 FAMILIES = (1, 2, 10, 16)  # of sockets: Unix, IPv4, IPv6 and netlink are the sandbox's own

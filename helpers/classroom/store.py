@@ -41,9 +41,8 @@ class HandIn:
     edition: str = ""  # that the notebook names, "2026-11-22 (11a3030)"; "" if it names none
     commit: str = ""  # that edition's, in full
     why_not: str = ""  # why it cannot be graded; "" if it can
-    predictions: dict = field(
-        default_factory=dict
-    )  # the student's: {"02.peak": 256.0}, as plain JSON
+    # the student's: {"02.peak": 256.0}, as plain JSON
+    predictions: dict = field(default_factory=dict)
     others: tuple[str, ...] = ()  # the student's other notebooks for the lesson, which don't count
     place: str = ""  # its name in the system that collected it, "A_1234_assignsubmission_file"
     system: str = ""  # that system: "moodle", "canvas", "nbgrader" or "plain"

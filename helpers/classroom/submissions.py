@@ -84,20 +84,13 @@ FILES = (  # of students, in a folder of the class
     ("plain", r"(?:[0-9]{2}_)?(?P<place>(?P<name>[^/]*))(?i:\.zip)"),
     ("plain", r"(?P<place>(?P<name>[^/]*))(?i:\.ipynb(?:\.txt|\.json)?)"),
 )
-NOTEBOOKS = (
-    ".ipynb",
-    ".ipynb.txt",
-    ".ipynb.json",
-)  # Windows and browsers add an ending, and some hide it
+# Windows and browsers add an ending, and some hide it
+NOTEBOOKS = (".ipynb", ".ipynb.txt", ".ipynb.json")
 LISTED = "listed"
-LAYOUTS = (
-    LISTED,
-    "moodle",
-    "canvas",
-    "nbgrader",
-    "plain",
-)  # if two students have the same key, the first keeps it
-MOODLE, CANVAS = re.compile(_MOODLE, re.S), re.compile(_CANVAS, re.S)
+# if two students have the same key, the first keeps it
+LAYOUTS = (LISTED, "moodle", "canvas", "nbgrader", "plain")
+MOODLE = re.compile(_MOODLE, re.S)
+CANVAS = re.compile(_CANVAS, re.S)
 NBGRADER = {
     "source",
     "source_with_tests",
@@ -115,11 +108,8 @@ PREDICTIONS, TIMESTAMP, SUBMITTED = "predictions.json", "timestamp.txt", "submit
 MAX_DEPTH = 10  # of folders above a student's
 KEY_LENGTH, PATH_LENGTH, HASH_LENGTH = 200, 1_000, 8  # characters
 METADATA_SIZE = 64 * 1024  # bytes at both ends of a notebook, where its metadata may be
-MAX_PREDICTIONS, MAX_VALUES, TEXT_LENGTH = (
-    1_000,
-    100,
-    200,
-)  # predictions; values in each; characters in each value
+# predictions; values in each; characters in each value
+MAX_PREDICTIONS, MAX_VALUES, TEXT_LENGTH = (1_000, 100, 200)
 LARGEST_NUMBER = 1e300
 SHOWN_NAMES = 5  # names of files that aren't notebooks
 CHECKPOINT = "-checkpoint"  # what JupyterLab adds to the name of its copy
@@ -168,7 +158,8 @@ def submissions(collected: Path, students: Collection[Student] = ()) -> Iterator
     its name, then by name. Raises FileNotFoundError if `collected` doesn't exist, and ValueError if
     it is neither a folder nor a zip.
     """
-    path, sorter = Path(os.path.realpath(collected)), _Sorter(students)
+    path = Path(os.path.realpath(collected))
+    sorter = _Sorter(students)
     if not path.exists():
         raise FileNotFoundError(f"there is no {collected}; {EXPECTED}")
     try:
@@ -178,13 +169,11 @@ def submissions(collected: Path, students: Collection[Student] = ()) -> Iterator
             root = sorter.unzipped(File((), path), stem := splitext(path.name)[0])
             packed = root.folders.get(stem)
             if packed and packed.folders and len(root.folders) == 1 and not root.files:
-                root.files, root.folders = (
-                    packed.files,
-                    packed.folders,
-                )  # the teacher packed that folder
-            if any(
-                file.name == PREDICTIONS for file in root.files
-            ):  # a student's, as `hand_in` makes it
+                # the teacher packed that folder
+                root.files = packed.files
+                root.folders = packed.folders
+            # a student's, as `hand_in` makes it
+            if any(file.name == PREDICTIONS for file in root.files):
                 root.is_a_system_s = True
         sorter.sort(_Folder("", folders={root.name: root}) if root.is_a_system_s else root)
     except CannotBeGraded as error:
@@ -193,7 +182,8 @@ def submissions(collected: Path, students: Collection[Student] = ()) -> Iterator
         for zipped in sorter.zips:
             stack.enter_context(sorter.reader.holding(zipped))
         for key, entries in sorted(_keyed(sorter.owners).items()):
-            sorter.reader.left, first = STUDENT_SIZE, entries[0]
+            sorter.reader.left = STUDENT_SIZE
+            first = entries[0]
             student = Student(key, one_line(first.name, KEY_LENGTH) or key)
             candidates = []
             for entry in entries:
@@ -216,7 +206,8 @@ def submissions(collected: Path, students: Collection[Student] = ()) -> Iterator
                         f"more than one hand-in has this student's name ({named}); keep one, and "
                         "grade again"
                     )
-                    others, last = [], _hand_in(file, lesson, why_not=why_not)
+                    others = []
+                    last = _hand_in(file, lesson, why_not=why_not)
                 of = {
                     "place": one_line(entry.place, PATH_LENGTH),
                     "system": entry.layout,
@@ -356,7 +347,8 @@ class _Sorter:
     """Sorts files by student; `zips` are the zips on the disk that hold several students' files."""
 
     def __init__(self, students: Collection[Student]) -> None:
-        self.reader, self.students = Reader(), students
+        self.reader = Reader()
+        self.students = students
         self.zips: list[File] = []
         self.owners: dict[tuple[str, str, str], dict[Parts, _Entry]] = {}
 
@@ -403,22 +395,23 @@ class _Sorter:
             entry.uploads = [_Upload(File(entry.at, Path(), trouble=SEVERAL), entry.at[-1], False)]
         key = entry.number or entry.name
         entry.name = entry.name or key  # students who share a key but not a name are two
-        at = (
-            entry.at if entry.layout in ("nbgrader", "plain") else (key,)
-        )  # other systems list each file by itself
+        # other systems list each file by itself
+        at = entry.at if entry.layout in ("nbgrader", "plain") else (key,)
         owner = entry.layout, key, entry.name
         who = entry.number if entry.layout == "canvas" else entry.name
         if student := meant(
             self.students, who, "/".join(entry.at), by_name=entry.layout != "nbgrader"
         ):
-            owner, entry.name = (LISTED, student.key, student.name), student.name
+            owner = (LISTED, student.key, student.name)
+            entry.name = student.name
         same = self.owners.setdefault(owner, {}).setdefault(at, entry)
         if same is not entry:
             same.uploads += entry.uploads
 
     def unzipped(self, file: File, name: str) -> _Folder:
         """What is in a zip; its name as `hand_in` would give it to a student."""
-        zipped, self.reader.left = replace(file, of_class=True), STUDENT_SIZE
+        zipped = replace(file, of_class=True)
+        self.reader.left = STUDENT_SIZE
         return _Folder.of(
             NUMBERED.sub("", name, count=1), self.reader.unzipped(zipped), file.parts, zipped
         )
@@ -431,7 +424,8 @@ class _Sorter:
             if both[0] != "canvas" or any(map(CANVAS.fullmatch, folder.hand_ins))
         ]
         for file in folder.files:
-            stem, several = splitext(file.name)[0], None
+            stem = splitext(file.name)[0]
+            several = None
             named = {"layout": "plain", "name": stem, "place": stem}
             matches = [
                 {"layout": kind, **found.groupdict("")}
@@ -483,7 +477,8 @@ def _keyed(
         key = one_line(owner[1], KEY_LENGTH)
         if _is_changed(owner[1]) or key in keyed:
             told_apart = "\0".join(owner).encode("utf-8", "surrogatepass")
-            digest, start = sha256(told_apart).hexdigest(), key or "student"
+            digest = sha256(told_apart).hexdigest()
+            start = key or "student"
             hashed = (
                 f"{start[: KEY_LENGTH - 1 - n]}-{digest[:n]}"
                 for n in range(HASH_LENGTH, len(digest) + 1)
@@ -512,14 +507,11 @@ def _candidates(entry: _Entry, reader: Reader) -> Iterator[tuple[tuple, HandIn, 
         raise CannotBeGraded(
             f"there are more than {ZIP_ENTRIES:,} notebooks in it; hand in one for each lesson"
         )
-    predictions, timestamps = (
-        entry.named(PREDICTIONS),
-        entry.named(TIMESTAMP) if entry.layout == "nbgrader" else {},
-    )
+    predictions = entry.named(PREDICTIONS)
+    timestamps = entry.named(TIMESTAMP) if entry.layout == "nbgrader" else {}
     for upload in hand_ins:
-        timestamp = timestamps.get(
-            upload.file.parts[: len(entry.at) + 1]
-        )  # beside the assignment's files
+        # beside the assignment's files
+        timestamp = timestamps.get(upload.file.parts[: len(entry.at) + 1])
         when, seconds = _when(upload.file, timestamp, entry.layout, reader)
         stem = splitext(upload.name)[0]
         for hand_in, file in _in_upload(upload, predictions, reader):
@@ -614,9 +606,8 @@ def _when(file: File, timestamp: File | None, layout: str, reader: Reader) -> tu
     order.
     """
     with suppress(CannotBeGraded, ValueError, LookupError, OverflowError, OSError):
-        if (
-            timestamp
-        ):  # "2015-02-02 14:58:23.948203 America/Los_Angeles", "… UTC" or "… +0100", or ISO 8601
+        # "2015-02-02 14:58:23.948203 America/Los_Angeles", "… UTC" or "… +0100", or ISO 8601
+        if timestamp:
             words = reader.read(timestamp, 1_000).decode().split()
             zone = words.pop() if len(words) > 2 and words[-1][0] not in "+-" else None
             moment = datetime.fromisoformat(" ".join(words[:2]) + "".join(words[2:]))
@@ -645,10 +636,8 @@ def _numbered(name: str, pattern: re.Pattern = NUMBERED) -> str:
 
 def _checked(notebook: bytes) -> str:
     """The lesson that most of the notebook's calls of `check` belong to; "" if there are none."""
-    known, found = (
-        set(keys()),
-        (match[1].decode(errors="replace") for match in CHECKED.finditer(notebook)),
-    )
+    known = set(keys())
+    found = (match[1].decode(errors="replace") for match in CHECKED.finditer(notebook))
     counted = Counter(key[:2] for key in found if key in known)
     return max(sorted(counted), key=counted.__getitem__, default="")
 

@@ -191,7 +191,8 @@ class Wall:
     async def define(self, request: Request) -> Response:
         self.admit(request)
         self.knows(request.headers.get("Authorization", ""))
-        sent, key = await plain_data(request), request.path_params["key"]
+        sent = await plain_data(request)
+        key = request.path_params["key"]
         before = self.ballots.known.get(key)
         self.ballots.define(key, sent.get("asked"), sent.get("measured"))
         if self.ballots.known.get(key) != before:
@@ -210,7 +211,8 @@ class Wall:
     # --- pages ---
     def now(self) -> dict[str, Any]:
         """What every page is made of."""
-        ballots, key = self.ballots, self.ballots.about("asked")
+        ballots = self.ballots
+        key = self.ballots.about("asked")
         return {
             "root": self.root,
             "address": self.address,
@@ -224,12 +226,14 @@ class Wall:
 
     def step(self) -> str:
         """The question that is asked, and where it is. Differs after a step back, too."""
-        ballots, key = self.ballots, self.ballots.about("asked")
+        ballots = self.ballots
+        key = self.ballots.about("asked")
         return f"{self.question()} {ballots.phase(key)} {ballots.about('since')}"
 
     def question(self) -> str:
         """Differs when a form that was begun no longer counts."""
-        ballots, key = self.ballots, self.ballots.about("asked")
+        ballots = self.ballots
+        key = self.ballots.about("asked")
         return (
             f"{ballots.about('code')} {key} {ballots.phase(key) == MEASURED} "
             f"{ballots.about('taken back')}"
@@ -239,17 +243,14 @@ class Wall:
         """What the pages show without being made anew, and by name of a page, what it is made
         of.
         """
-        ballots, key = self.ballots, self.ballots.about("asked")
+        ballots = self.ballots
+        key = self.ballots.about("asked")
         (answers, again), (offered, waiting) = ballots.counts(key), ballots.offered()
-        page, own, drawn = (
-            self.step(),
-            ballots.one("select count(own) from questions"),
-            self.spread.answers,
-        )
-        clock, measured = (
-            ballots.clock(),
-            ballots.one("select measured from questions where key = ?", key),
-        )
+        page = self.step()
+        own = ballots.one("select count(own) from questions")
+        drawn = self.spread.answers
+        clock = ballots.clock()
+        measured = ballots.one("select measured from questions where key = ?", key)
         shown = measured if ballots.phase(key) == MEASURED else ""
         return {
             "joined": ballots.joined,
@@ -269,7 +270,8 @@ class Wall:
 
     def turnout(self) -> str:
         """Who has answered, and who is missing, as numbers."""
-        ballots, key = self.ballots, self.ballots.about("asked")
+        ballots = self.ballots
+        key = self.ballots.about("asked")
         step, (answers, again), joined = (
             STEPS.get(ballots.phase(key)),
             ballots.counts(key),
@@ -294,9 +296,11 @@ class Wall:
         nobody sees a single one come in; but the teacher, who sees them while the class votes, the
         last ones, too.
         """
-        ballots, key = self.ballots, self.ballots.about("asked")
+        ballots = self.ballots
+        key = self.ballots.about("asked")
         page, last, (answers, again) = self.step(), self.spread, ballots.counts(key)
-        step, count = STEPS.get(ballots.phase(key)), answers + again
+        step = STEPS.get(ballots.phase(key))
+        count = answers + again
         more = count - last.answers
         complete = more > 0 and step and step.is_open and not ballots.missing(key, step.vote)
         if page != last.step or len(last.pairs) < MIN_ANSWERS or more >= MIN_ANSWERS or complete:
@@ -310,29 +314,29 @@ class Wall:
     async def state(self, request: Request) -> Response:
         self.admit(request)
         voter = request.cookies.get("voter", "")
-        if VOTER.fullmatch(
-            voter
-        ):  # so a phone joins as soon as its page asks for this, which no preview of a link does
+        # so a phone joins as soon as its page asks for this, which no preview of a link does
+        if VOTER.fullmatch(voter):
             with contextlib.suppress(Refused, OSError, sqlite3.OperationalError):
                 self.ballots.join(voter, self.client(request))
         return JSONResponse(self.live(), headers=HEADERS)
 
     async def projector(self, request: Request) -> Response:
         self.admit(request)
-        now, ballots, key = self.now(), self.ballots, self.ballots.about("asked")
-        asked, drawn, told, where, change = (
-            now["asked"],
-            min(ballots.drawn(key), self.spread.votes),
-            "",
-            "",
-            "",
-        )
+        now = self.now()
+        ballots = self.ballots
+        key = self.ballots.about("asked")
+        asked = now["asked"]
+        drawn = min(ballots.drawn(key), self.spread.votes)
+        told = ""
+        where = ""
+        change = ""
         if drawn > 1 and len(self.spread.pairs) >= MIN_ANSWERS:
             change = (corrected if ballots.phase(key) == MEASURED else changed)(
                 asked, self.spread.pairs
             )
         if asked and asked.measured is not None:
-            told, where = in_words(asked, asked.measured), ballots.measured(key)[1]
+            told = in_words(asked, asked.measured)
+            where = ballots.measured(key)[1]
         now |= {"drawn": drawn, "measured": told, "where": where, "change": change}
         now["qr"] = segno.make(self.address, error="m").svg_inline(border=2, omitsize=True)
         now["picture"] = await self.picture(asked, drawn) if drawn else ""
@@ -340,7 +344,8 @@ class Wall:
 
     def shown(self) -> Question | None:
         """The question that is asked, with its measurement if the class sees that."""
-        ballots, key = self.ballots, self.ballots.about("asked")
+        ballots = self.ballots
+        key = self.ballots.about("asked")
         if key not in ballots.known:
             return None
         measured = ballots.measured(key)[0] if ballots.phase(key) == MEASURED else None
@@ -362,7 +367,9 @@ class Wall:
 
     async def phone(self, request: Request) -> Response:
         self.admit(request)
-        given, error, form = request.cookies.get("voter", ""), "", {}
+        given = request.cookies.get("voter", "")
+        error = ""
+        form = {}
         voter = given if VOTER.fullmatch(given) else secrets.token_hex(16)
         if request.method == "POST":
             self.same_site(request)
@@ -401,9 +408,8 @@ class Wall:
                 now |= {"told": in_words(asked, mine), "outcome": outcome(asked, mine)}
                 now["counted"] = number == now["step"].vote
         page = HTMLResponse(filled("wall_phone.html.j2", **now), headers=HEADERS)
-        page.set_cookie(
-            "voter", voter, httponly=True, samesite="lax", path=f"{self.root}/"
-        )  # comes with links, too
+        # comes with links, too
+        page.set_cookie("voter", voter, httponly=True, samesite="lax", path=f"{self.root}/")
         return page
 
     def votes_by_phone(self, form: dict[str, list[str]], voter: str, address: str) -> None:
@@ -435,9 +441,8 @@ class Wall:
             page = filled("wall_key.html.j2", root=self.root, error=error)
             return HTMLResponse(page, 401 if error else 200, headers=HEADERS)
         if request.method == "POST":
-            if (
-                form.get("of") == self.step()
-            ):  # else the page was of something else, or its answer came late
+            # else the page was of something else, or its answer came late
+            if form.get("of") == self.step():
                 self.act(form.get("do", ""), form)
             done = RedirectResponse(f"{self.root}/teacher", 303)
             done.set_cookie(
@@ -449,8 +454,12 @@ class Wall:
 
     async def for_the_teacher(self) -> dict[str, Any]:
         """What every page is made of, and what the teacher sees alone."""
-        now, ballots, ours = self.now(), self.ballots, self.ballots.of_lessons
-        known, asked, key = ballots.known, now["asked"], ballots.about("asked")
+        now = self.now()
+        ballots = self.ballots
+        ours = self.ballots.of_lessons
+        known = ballots.known
+        asked = now["asked"]
+        key = ballots.about("asked")
         lessons = {
             n: list(of)
             for n, of in groupby(known.values(), lambda one: one.key[:2] * (one.key in ours))

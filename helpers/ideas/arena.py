@@ -105,7 +105,10 @@ class Arena(Closing):
     def __init__(
         self, path: str | os.PathLike[str], yoke: Yoke[memoryview, MappedFile], root: int
     ) -> None:
-        self.path, self.root, self.size, self._yoke = path, root, yoke.size, yoke
+        self.path = path
+        self.root = root
+        self.size = yoke.size
+        self._yoke = yoke
 
     @staticmethod
     @contextmanager
@@ -156,25 +159,23 @@ class Arena(Closing):
         """A read-only view of the array at `offset`. SnapshotError if there's none there;
         ValueError once closed.
         """
-        lent, offset = self._yoke.get(), operator.index(offset)
+        lent = self._yoke.get()
+        offset = operator.index(offset)
         if not 0 <= offset < self.size or offset % ALIGNMENT:
             raise SnapshotError(
                 f"{self.path}, of {self.size} bytes, has nothing at offset {offset}"
             )
         try:
-            begin = (
-                offset + 10 + int.from_bytes(lent[offset + 8 : offset + 10], "little")
-            )  # .npy, version 1.0
+            # .npy, version 1.0
+            begin = offset + 10 + int.from_bytes(lent[offset + 8 : offset + 10], "little")
             file = io.BytesIO(lent[offset:begin])
             read_magic(file)
-            shape, by_column, dtype = read_array_header_1_0(
-                file, 2**16
-            )  # a record's header can be long
+            # a record's header can be long
+            shape, by_column, dtype = read_array_header_1_0(file, 2**16)
             if dtype.hasobject:
                 raise ValueError("it holds pointers, and they lead nowhere")
-            if (
-                not dtype.itemsize or min(shape, default=0) < 0
-            ):  # for numpy, -1 means as many as fit
+            # for numpy, -1 means as many as fit
+            if not dtype.itemsize or min(shape, default=0) < 0:
                 raise ValueError(f"{dtype} of shape {shape} has no size")
             # counted all the same: see carts.counted. numpy checks the size
             return np.ndarray(shape, dtype, lent, begin, order="F" if by_column else "C")

@@ -61,9 +61,8 @@ def cart_of(x: Buffer | Cart) -> Cart:
     """
     if isinstance(x, Buffer):
         return BufferCart(x)
-    if isinstance(
-        x, (BufferCart, MappedFile, Cart)
-    ):  # our own first: isinstance is slow for a protocol
+    # our own first: isinstance is slow for a protocol
+    if isinstance(x, (BufferCart, MappedFile, Cart)):
         return x
     owners = "the owner of the bytes (bytes, bytearray, mmap.mmap), a MappedFile"
     raise TypeError(
@@ -147,11 +146,11 @@ class MappedFile:
 
     def close(self) -> None:
         """Unmaps the file: at once, or when the last view goes."""
-        mapping, self._mapping = self._mapping, None
+        mapping = self._mapping
+        self._mapping = None
         if mapping is not None:
-            with contextlib.suppress(
-                BufferError
-            ):  # exported pointers exist: from now on only the views hold it
+            # exported pointers exist: from now on only the views hold it
+            with contextlib.suppress(BufferError):
                 mapping.close()
 
     def __repr__(self) -> str:
@@ -180,9 +179,8 @@ class Loan:
         """
         cart = cart_of(owner)
         lent = cart.lend()
-        view = function(
-            lent[:]
-        )  # a view of its own: the function may release it, and the loan stays
+        # a view of its own: the function may release it, and the loan stays
+        view = function(lent[:])
         if reason := copy_reason(view, lent, function):
             del view, lent  # or the traceback would keep them alive, and the bytes too
             raise ValueError(reason)
@@ -205,9 +203,8 @@ class Loan:
                 return
             del self._of_cart[id(self.cart)]
             self.lent = None  # first, because this view would keep the cart from closing
-        with contextlib.suppress(
-            BufferError
-        ):  # some carts raise if a view escaped, instead of waiting for it
+        # some carts raise if a view escaped, instead of waiting for it
+        with contextlib.suppress(BufferError):
             self.cart.close()
 
 

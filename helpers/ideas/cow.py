@@ -68,9 +68,8 @@ def to_owned(borrowed: Any) -> Any:
 
 @to_owned.register
 def _(borrowed: np.ndarray) -> np.ndarray:
-    return borrowed.copy(
-        order="K"
-    )  # keeps rows or columns in their order, drops gaps between elements
+    # keeps rows or columns in their order, drops gaps between elements
+    return borrowed.copy(order="K")
 
 
 for lent in (bytes, bytearray, memoryview, mmap.mmap):
@@ -139,12 +138,14 @@ class Cow(Generic[T]):
         value clones it.
         """
         if self.is_borrowed:
-            self._value, self._borrowed = to_owned(self._value), False
+            self._value = to_owned(self._value)
+            self._borrowed = False
         return self._value
 
     def into_owned(self) -> T:
         """Like to_mut(), and the last use of this Cow."""
-        owned, self._value = self.to_mut(), USED_UP
+        owned = self.to_mut()
+        self._value = USED_UP
         return owned
 
     def __copy__(self) -> "Cow[T]":

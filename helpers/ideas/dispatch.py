@@ -73,7 +73,8 @@ def checked(path: str | os.PathLike, shape: tuple[int, ...], dtype: Any) -> Path
     """`path`, if the file's size fits the array. ValueError if it doesn't or is 0;
     FileNotFoundError.
     """
-    size, wanted = os.path.getsize(path), math.prod(shape) * np.dtype(dtype).itemsize
+    size = os.path.getsize(path)
+    wanted = math.prod(shape) * np.dtype(dtype).itemsize
     if not size:
         raise ValueError(f"{path} holds 0 bytes: no weights, and nothing to map")
     if size != wanted:

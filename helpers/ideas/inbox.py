@@ -27,13 +27,11 @@ from .upload import TIMEOUT_S, checksum
 
 NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # no folder, no hidden file
 DIGEST = re.compile(r"sha-256=:([A-Za-z0-9+/]{43}=):")
-CONTENT_RANGE = re.compile(
-    r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII
-)  # "bytes 4194304-8388607/67108864"
+# "bytes 4194304-8388607/67108864"
+CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
 
-Answer = tuple[
-    int, int, bool
-]  # status, how many bytes have arrived, and whether they are the whole file, checked
+# status, how many bytes have arrived, and whether they are the whole file, checked
+Answer = tuple[int, int, bool]
 
 
 class Refused(Exception):
@@ -49,17 +47,14 @@ class Server(TCPServer):
 
     def __init__(self, folder: str | os.PathLike, port: int = 0, largest_part: int = GiB):
         super().__init__(("127.0.0.1", port), Inbox)
-        self.folder, self.largest_part, self.received, self.arrived = (
-            Path(folder),
-            largest_part,
-            0,
-            False,
-        )
+        self.folder = Path(folder)
+        self.largest_part = largest_part
+        self.received = 0
+        self.arrived = False
 
     def handle_error(self, *about: object) -> None:
-        if not isinstance(
-            sys.exception(), ConnectionError
-        ):  # a client that hangs up is no error here
+        # a client that hangs up is no error here
+        if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(*about)
 
 

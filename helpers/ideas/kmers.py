@@ -58,7 +58,8 @@ class KmerIndex(Closing):
         with regular_file(text_path) as file:
             text = os.fstat(file.fileno())
             origin = f"k={k} {text.st_size} bytes {text.st_mtime_ns} ns".encode()
-            build, size = partial(_place, file=file, k=k), 16 * text.st_size
+            build = partial(_place, file=file, k=k)
+            size = 16 * text.st_size
             return cls(snapshot(snapshot_path, LAYOUT, build, origin, size), k)
 
     def find(self, word: str) -> np.ndarray:
@@ -70,10 +71,10 @@ class KmerIndex(Closing):
         letters = LETTERS[np.frombuffer(word.encode(), np.uint8)]
         if len(letters) != self.k or OTHER in letters:
             raise ValueError(f"a word in this index is {self.k} letters A, C, G, T, not {word!r}")
-        code = codes_of(letters, self.k)[
-            0
-        ]  # stays uint64: given an int, numpy would turn all codes into floats
-        begin, end = np.searchsorted(self.codes, code), np.searchsorted(self.codes, code, "right")
+        # stays uint64: given an int, numpy would turn all codes into floats
+        code = codes_of(letters, self.k)[0]
+        begin = np.searchsorted(self.codes, code)
+        end = np.searchsorted(self.codes, code, "right")
         return self.positions[begin:end]
 
     def close(self) -> None:
@@ -101,7 +102,8 @@ def _place(builder: Builder, file: BinaryIO, k: int) -> None:
     complete = np.ones(len(codes), bool)
     for i in range(k):
         complete &= letters[i : i + len(codes)] != OTHER
-    positions, codes = np.flatnonzero(complete), codes[complete]
+    positions = np.flatnonzero(complete)
+    codes = codes[complete]
     order = np.argsort(codes, kind="stable")  # equal words stay in text order
     narrow = np.uint32 if len(letters) < 2**32 else np.uint64
     placed = builder.place(codes[order]), builder.place(positions[order].astype(narrow))

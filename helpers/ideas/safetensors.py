@@ -102,10 +102,9 @@ class Tensors(Mapping[str, np.ndarray], Closing):
     def __contains__(self, name: object) -> bool:
         return name in self._names
 
-    __eq__, __hash__ = (
-        object.__eq__,
-        object.__hash__,
-    )  # Mapping compares values, and for arrays that's ambiguous
+    # Mapping compares values, and for arrays that's ambiguous
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
 
 class TensorFile(Tensors):
@@ -144,13 +143,13 @@ class TensorFile(Tensors):
         mapped, _ = yoke.get()
         _, dtype_name, shape, begin, end = entry
         if (dtype := dtype_of(dtype_name)) is None:
-            dtype, shape = np.dtype(np.uint8), (end - begin,)
+            dtype = np.dtype(np.uint8)
+            shape = (end - begin,)
         view = np.ndarray(shape, dtype, mapped, begin)  # counted all the same: see carts.counted
         if begin % dtype.itemsize and begin < end:
             if name not in self._copies:
-                self._copies.setdefault(
-                    name, Cow.owned(view.copy())
-                )  # of two threads the first wins
+                # of two threads the first wins
+                self._copies.setdefault(name, Cow.owned(view.copy()))
             return read_only(self._copies[name].value)
         return view
 
@@ -198,7 +197,8 @@ class ShardedFile(Tensors):
         return {name: self._shard(name).entries[name] for name in self}
 
     def close(self) -> None:
-        shards, self._shards = self._shards or {}, None
+        shards = self._shards or {}
+        self._shards = None
         for shard in shards.values():
             shard.close()
 
@@ -209,9 +209,8 @@ class ShardedFile(Tensors):
         if (shards := self._shards) is None:
             raise ValueError(f"{self.path} is closed: open it again")
         if shard_name not in shards:
-            shards.setdefault(
-                shard_name, TensorFile(self.path.parent / shard_name)
-            )  # of two threads the first wins
+            # of two threads the first wins
+            shards.setdefault(shard_name, TensorFile(self.path.parent / shard_name))
         shard = shards[shard_name]
         if name not in shard:
             raise SafetensorsError("missing", f"{shard_name} has no such tensor", name, self.path)
@@ -275,9 +274,8 @@ def save(
     for name, array in tensors.items():
         if not isinstance(name, str) or name == METADATA:
             raise ValueError(f"{name!r} can't name a tensor: choose a str other than {METADATA!r}")
-        plain = isinstance(array, np.ndarray) and not isinstance(
-            array, np.ma.MaskedArray
-        )  # would lose its mask
+        # would lose its mask
+        plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)
         if not plain or array.dtype.name not in NAMES:
             kind = f"an array of {array.dtype}" if plain else f"a {type(array).__name__}"
             raise TypeError(
@@ -293,9 +291,8 @@ def save(
     read_header(head, size)  # write nothing that can't be read back
     with whole_file(path, size) as file:
         file.write(head)
-        for array in map(
-            tensors.get, sizes
-        ):  # in C order, lowest byte first; a copy only if it isn't stored that way
+        # in C order, lowest byte first; a copy only if it isn't stored that way
+        for array in map(tensors.get, sizes):
             file.write(
                 np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
                 .reshape(-1)

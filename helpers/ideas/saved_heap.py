@@ -27,7 +27,8 @@ from .carts import Closing
 # 448 GiB: below every stack and library on Linux, even with addresses of 39 bits
 AT = 0x70_0000_0000
 MAGIC = b"saved  1"
-HEADER, PAIR = struct.Struct("<8sQQ"), struct.Struct("<qQ")
+HEADER = struct.Struct("<8sQQ")
+PAIR = struct.Struct("<qQ")
 
 
 class SavedHeap(Closing):
@@ -52,9 +53,8 @@ class SavedHeap(Closing):
         cls(path, _map_at(at, -1, size), size).close()  # a trial
         with whole_file(path, size) as file:
             file.write(HEADER.pack(MAGIC, at, HEADER.size))
-            file.write(
-                bytes(size - HEADER.size)
-            )  # not sparse: a store that finds no room would be SIGBUS
+            # not sparse: a store that finds no room would be SIGBUS
+            file.write(bytes(size - HEADER.size))
         return cls.open(path)
 
     @classmethod

@@ -46,14 +46,14 @@ class SharedLock:
         else looks there. ValueError if it has no room there, or isn't aligned; else as above.
         pthread_mutexattr_setrobust(3).
         """
-        place, kind = _place(memory, at), ctypes.create_string_buffer(SIZE)
+        place = _place(memory, at)
+        kind = ctypes.create_string_buffer(SIZE)
         place[:] = bytes(SIZE)
         _call("mutexattr_init", kind)
         _call("mutexattr_setpshared", kind, PROCESS_SHARED)
         _call("mutexattr_setrobust", kind, ROBUST)
-        _call(
-            "mutexattr_settype", kind, ERROR_CHECK
-        )  # taking it twice is an error, not a wait for ever
+        # taking it twice is an error, not a wait for ever
+        _call("mutexattr_settype", kind, ERROR_CHECK)
         _call("mutex_init", place, kind)
         place[MARK_AT:] = MARK
         return cls(memory, at)
@@ -64,9 +64,8 @@ class SharedLock:
         already.
         """
         until = time.time() + timeout
-        end = (ctypes.c_long * 2)(
-            int(until), int(until % 1 * 1e9)
-        )  # seconds, nanoseconds: timespec(3)
+        # seconds, nanoseconds: timespec(3)
+        end = (ctypes.c_long * 2)(int(until), int(until % 1 * 1e9))
         code = _call(
             "mutex_timedlock", self._bytes, end, passed=(errno.ETIMEDOUT, errno.EOWNERDEAD)
         )

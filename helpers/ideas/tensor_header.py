@@ -32,9 +32,8 @@ import numpy as np
 Buffer = bytes | bytearray | memoryview | mmap.mmap
 
 LONGEST = 100_000_000
-LONG = (
-    2**20
-)  # bytes; check_outline counts the marks in longer headers before json makes objects of them
+# bytes; check_outline counts the marks in longer headers before json makes objects of them
+LONG = 2**20
 LIMIT = 2**64
 METADATA = "__metadata__"
 three_fields = itemgetter("dtype", "shape", "data_offsets")
@@ -116,11 +115,9 @@ class SafetensorsError(ValueError):
         """This error, now about the file at `path`, without its traceback, which would keep the
         file mapped.
         """
-        self.path, self.args, self.__context__ = (
-            path,
-            (self.rule, self.saw, self.tensor, path),
-            None,
-        )
+        self.path = path
+        self.args = (self.rule, self.saw, self.tensor, path)
+        self.__context__ = None
         return self.with_traceback(None)
 
 
@@ -195,7 +192,8 @@ def head_of(
     for name in order:
         dtype, shape = tensors[name]
         sizes[name] = BITS[dtype] * math.prod(shape) // 8
-        begin, end = end, end + sizes[name]
+        begin = end
+        end = end + sizes[name]
         table[name] = {"dtype": dtype, "shape": shape, "data_offsets": (begin, end)}
     text = json.dumps(table, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * ((odd - len(text)) % 8)
@@ -295,9 +293,8 @@ def whole_numbers(value: Any) -> bool:
     if type(value) is not list:
         return False
     for number in value:  # noqa: SIM110  all() would take twice as long
-        if (
-            type(number) is not int or not 0 <= number < LIMIT
-        ):  # type, because isinstance takes True for an int
+        # type, because isinstance takes True for an int
+        if type(number) is not int or not 0 <= number < LIMIT:
             return False
     return True
 

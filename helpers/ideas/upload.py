@@ -19,16 +19,11 @@ from ..units import MiB
 
 TIMEOUT_S = 10  # without a byte: then the connection counts as lost
 WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds before each new try
-LOST = (
-    ConnectionError,
-    TimeoutError,
-    BadStatusLine,
-    IncompleteRead,
-)  # the last two: it broke within an answer
+# the last two: it broke within an answer
+LOST = (ConnectionError, TimeoutError, BadStatusLine, IncompleteRead)
 
-Send = Callable[
-    [socket.socket, BinaryIO, int, int], None
-]  # sends `count` bytes of the file, from byte `at` on
+# sends `count` bytes of the file, from byte `at` on
+Send = Callable[[socket.socket, BinaryIO, int, int], None]
 
 
 def read_and_send(line: socket.socket, file: BinaryIO, at: int, count: int) -> None:
@@ -81,7 +76,8 @@ def send_parts(
     line: HTTPConnection, path: Path, to: str, digest: str, part: int, send: Send
 ) -> None:
     """Asks how much has arrived, and sends the rest. Errors as in `upload`."""
-    name, size = path.name, path.stat().st_size
+    name = path.name
+    size = path.stat().st_size
     line.request("HEAD", to, headers={"Repr-Digest": digest, "Upload-Length": str(size)})
     offset, complete = answered(line, name, size)
     with path.open("rb") as file:

@@ -46,13 +46,11 @@ class VarBuilder(Closing):
         taken: dict[str, str],
         path: str = "",
     ) -> None:
-        self._file, self._entries, self._dtype, self.taken, self._path = (
-            file,
-            entries,
-            dtype,
-            taken,
-            path,
-        )
+        self._file = file
+        self._entries = entries
+        self._dtype = dtype
+        self.taken = taken
+        self._path = path
         self._below = f"{path}." if path else ""
 
     @classmethod
@@ -81,7 +79,8 @@ class VarBuilder(Closing):
         (floats to integers, integers to narrower integers, complex to real), if the tensor is
         missing, or if its shape isn't `shape`. ValueError after close().
         """
-        full, wanted = self._below + name, self._dtype
+        full = self._below + name
+        wanted = self._dtype
         if (entry := self._entries.get(full)) is None:
             near = ", ".join(get_close_matches(full, self._entries)) or "none"
             raise LoadError(
@@ -147,9 +146,8 @@ def _wanted(dtype: Any) -> np.dtype:
 def _loses(stored: np.dtype, wanted: np.dtype) -> bool:
     if wanted.kind in "iu":
         return not np.can_cast(stored, wanted)  # otherwise numbers would wrap around
-    imaginary = (
-        stored.kind == "c" != wanted.kind
-    )  # with ml_dtypes, numpy would cast complex64 to bfloat16
+    # with ml_dtypes, numpy would cast complex64 to bfloat16
+    imaginary = stored.kind == "c" != wanted.kind
     return imaginary or not np.can_cast(stored, wanted, "same_kind")
 
 

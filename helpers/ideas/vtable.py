@@ -20,9 +20,8 @@ from functools import cache
 
 WORD = ctypes.sizeof(ctypes.c_void_p)
 DROP = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # void drop(void *data)
-INFER = ctypes.CFUNCTYPE(
-    ctypes.c_double, ctypes.c_void_p, ctypes.c_double
-)  # double infer(void *data, double x)
+# double infer(void *data, double x)
+INFER = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_double)
 
 
 class Scale(ctypes.Structure):
@@ -139,7 +138,8 @@ def words_of(what: ctypes.Structure) -> list[tuple[str, int]]:
     appears as the int with the same bits.
     """
     names = {getattr(type(what), name).offset: name for name, *_ in what._fields_}
-    start, offsets = ctypes.addressof(what), range(0, ctypes.sizeof(what) // WORD * WORD, WORD)
+    start = ctypes.addressof(what)
+    offsets = range(0, ctypes.sizeof(what) // WORD * WORD, WORD)
     return [
         (names.get(at, f"+{at}"), ctypes.c_size_t.from_address(start + at).value) for at in offsets
     ]

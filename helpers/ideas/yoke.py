@@ -70,7 +70,8 @@ class Yoke(Generic[Y, C]):
         """A yoke of a part of the view, over the same cart. Uses up this yoke, or on failure leaves
         it as it was.
         """
-        loan, lent = self._loan, self._loan and self._loan.lent
+        loan = self._loan
+        lent = self._loan and self._loan.lent
         view = function(self.get())
         if lent is not None and (reason := copy_reason(view, lent, function)):
             raise ValueError(reason)
@@ -80,10 +81,9 @@ class Yoke(Generic[Y, C]):
 
     def clone(self) -> "Yoke[Y, C]":
         """Another yoke of the same view and cart. Copies no bytes."""
-        loan, view = (
-            self._loan,
-            self.get(),
-        )  # the loan first: get() raises if another thread releases this yoke now
+        # the loan first: get() raises if another thread releases this yoke now
+        loan = self._loan
+        view = self.get()
         return Yoke(loan and loan.join(), view, self._name)
 
     def release(self) -> None:
@@ -96,7 +96,8 @@ class Yoke(Generic[Y, C]):
     @property
     def size(self) -> int:
         """Bytes in the cart, or in an owned value (sys.getsizeof)."""
-        loan, view = self._loan, self.get()
+        loan = self._loan
+        view = self.get()
         return sys.getsizeof(view) if loan is None else loan.cart.size
 
     def __enter__(self) -> Y:

@@ -33,16 +33,16 @@ class YokeCache(Closing, Generic[K]):
         make: Callable[[K], Yoke],
         weigh: Callable[[K, Yoke], int] = lambda key, yoke: yoke.size,
     ) -> None:
-        self.capacity, self.make, self.weigh = size(capacity), make, weigh
+        self.capacity = size(capacity)
+        self.make = make
+        self.weigh = weigh
         self.size = self.hits = self.misses = self.evictions = 0
         self._kept: OrderedDict[K, tuple[Yoke, int]] = OrderedDict()
         self._closed = False
-        self._lock = (
-            threading.RLock()
-        )  # held for look-ups only, never while make runs or a cart closes
-        self._making = (
-            threading.RLock()
-        )  # one make at a time: whoever wants the same key finds it made
+        # held for look-ups only, never while make runs or a cart closes
+        self._lock = threading.RLock()
+        # one make at a time: whoever wants the same key finds it made
+        self._making = threading.RLock()
 
     def get(self, key: K) -> Yoke:
         """A clone, the caller's to release. A yoke that counts for more than the capacity isn't
@@ -62,7 +62,9 @@ class YokeCache(Closing, Generic[K]):
                 raise TypeError(
                     f"make({key!r}) returned {what}, not a Yoke: use Yoke.attach or Yoke.owned"
                 )
-            weight, clone, dropped = self.weigh(key, yoke), yoke.clone(), []
+            weight = self.weigh(key, yoke)
+            clone = yoke.clone()
+            dropped = []
             with self._lock:
                 if self._closed or weight > self.capacity:
                     dropped.append(yoke)
@@ -108,7 +110,9 @@ class YokeCache(Closing, Generic[K]):
         """Releases every kept yoke; clones in use stay valid. From now on get() raises."""
         with self._lock:
             self._closed = True
-            kept, self._kept, self.size = self._kept, OrderedDict(), 0
+            kept = self._kept
+            self._kept = OrderedDict()
+            self.size = 0
         for yoke, _ in kept.values():
             yoke.release()
 

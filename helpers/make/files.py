@@ -51,7 +51,9 @@ def dna(path: str | os.PathLike, size: int | str, seed: int = 0) -> Path:
     """A file of `size` letters A, C, G and T, one byte each, with no line end, all equally likely
     and independent of their neighbours (unlike real DNA). Otherwise as `random_file`.
     """
-    path, size, seed = place(path), units.size(size), checked_seed(seed)
+    path = place(path)
+    size = units.size(size)
+    seed = checked_seed(seed)
 
     def letters(i: int) -> np.ndarray:
         return FOUR_LETTERS[random_bytes(CHUNK // 4, seed, "dna", i)].reshape(-1)

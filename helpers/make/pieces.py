@@ -68,9 +68,8 @@ def make(file: Made, by: str) -> None:
             why = f"a file that {by} didn't make is in the way, and was left as it is; {remedy}"
             raise FileExistsError(errno.EEXIST, why, str(target))
     with whole_file(file.path, file.size) as out:
-        with suppress(
-            AttributeError, OSError
-        ):  # reserved, the space can't run out on the way, and is written faster
+        # reserved, the space can't run out on the way, and is written faster
+        with suppress(AttributeError, OSError):
             os.posix_fallocate(out.fileno(), 0, file.size)
         _each(file, "writing", out.write)
         out.truncate()
@@ -111,7 +110,8 @@ def _each(file: Made, doing: str, use: Callable[[bytes | np.ndarray], object]) -
         made = piece()
         return len(made) if (before is None or before.result()) and use(made) else 0
 
-    title, running = f"{doing} {file.path.name}", deque()
+    title = f"{doing} {file.path.name}"
+    running = deque()
     bar = progress_bar(desc=title, total=file.size, unit="iB", unit_scale=True, unit_divisor=1024)
     with bar, ThreadPoolExecutor(2) as pool:
         for piece in file.pieces():

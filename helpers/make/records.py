@@ -53,7 +53,9 @@ def records(
     `escaped`: the fraction of names in which a quotation mark, a backslash or a line feed replaces
     a space. JSON writes each of these as two bytes.
     """
-    path, seed, payload = place(path), checked_seed(seed), units.size(payload)
+    path = place(path)
+    seed = checked_seed(seed)
+    payload = units.size(payload)
     if kind not in KINDS or not 0 <= escaped <= 1 or not 0 <= count < 2**32 or payload > MOST:
         rules = (
             f"kind is one of {', '.join(KINDS)}, escaped 0 to 1, count 0 to 4294967295, payload 0 "
@@ -81,16 +83,15 @@ def _block(seed: int, i: int, escaped: float, payload: int) -> np.ndarray:
     draws = random_bytes(4 * 8 * BLOCK, seed, "records", i).view("<u8").reshape(4, BLOCK)
     block = np.zeros(BLOCK, record(payload))
     block["id"] = i * BLOCK + np.arange(BLOCK)
-    adjectives, birds = ADJECTIVES.split(), BIRDS.split()
+    adjectives = ADJECTIVES.split()
+    birds = BIRDS.split()
     for at, (words, blank) in enumerate(draws[:2].T.tolist()):
         first = MUST_BE_ESCAPED[blank % 3] if blank / 2**64 < escaped else " "
         block["name"][at] = (
             f"{adjectives[words % 16]}{first}{birds[words // 16 % 16]} {words // 256 % 1000}"
         )
-    for name, number, most in (
-        ("lat", draws[2], 90),
-        ("lon", draws[3], 180),
-    ):  # in millionths: six decimals are exact
+    # in millionths: six decimals are exact
+    for name, number, most in (("lat", draws[2], 90), ("lon", draws[3], 180)):
         block[name] = ((number % (2 * most * 10**6 + 1)).astype(np.int64) - most * 10**6) / 1e6
     block["payload"] = random_bytes(BLOCK * payload, seed, "payload", i).reshape(BLOCK, payload)
     return block

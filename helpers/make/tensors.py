@@ -44,7 +44,8 @@ def tensor_file(
     "layers.{i}.bias" [n], F32. If `misaligned`, the data begins at an odd byte, which is legal, so
     no item of more than one byte is aligned.
     """
-    path, seed = place(path), checked_seed(seed)
+    path = place(path)
+    seed = checked_seed(seed)
     if tensors is None:
         tensors = _model(units.size(size), layers, range(layers))
     make(_file(path, tensors, seed, misaligned), by=f"tensor_file(seed={seed})")
@@ -63,7 +64,8 @@ def sharded_model(
     of the index, which is written last: model.safetensors.index.json. Existing files: as in
     `random_file`; in `folders.generated()`, shards of another count are deleted.
     """
-    folder, seed = place(folder), checked_seed(seed)
+    folder = place(folder)
+    seed = checked_seed(seed)
     if not 1 <= shards <= layers:
         raise ValueError(f"{layers} layers make 1 to {layers} shards, not {shards}")
     parts = [

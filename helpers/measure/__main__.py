@@ -29,9 +29,8 @@ def as_main(script: str, arguments: list[str]) -> int:
     """Runs there, and travels by value. Returns the script's exit status."""
     sys.argv, sys.path[0] = [script, *arguments], os.path.dirname(os.path.abspath(script))
     try:
-        kept.append(
-            runpy.run_path(script, run_name="__main__")
-        )  # what its names hold is still there when it ends
+        # what its names hold is still there when it ends
+        kept.append(runpy.run_path(script, run_name="__main__"))
     except SystemExit as leaving:
         if leaving.code is None or isinstance(leaving.code, int):
             return leaving.code or 0
@@ -98,11 +97,13 @@ def main() -> int:
                 f"-f marks calls of a library, module:function, not {place!r}; in the script "
                 "itself, call mark()"
             )
-    modules, asked_to_stop = options.modules.split(","), []
+    modules = options.modules.split(",")
+    asked_to_stop = []
     with suppress(SyntaxError, ValueError):  # which the script's own run will show
         modules += imports_of_ours(ast.parse(Path(options.script).read_bytes()))
     signal.signal(signal.SIGINT, lambda *_: asked_to_stop.append("interrupted"))
-    arguments, name = (options.script, options.arguments), Path(options.script).name
+    arguments = (options.script, options.arguments)
+    name = Path(options.script).name
     try:
         told = {name: getattr(options, name) for name in ("interval", "timeout", "heap", "stack")}
         told |= {"modules": modules, "calls": options.function, "printed": sys.stdout.fileno()}

@@ -101,7 +101,13 @@ def notes(run: Recording) -> Iterator[str]:
             f"{len(run.marks):,} of {run.marked:,} marks were kept, the highest of each name among "
             "them."
         )
+    if run.marks:
+        yield (
+            "A mark has the growth of the whole process since the run began. What one call took is "
+            "the difference between two marks."
+        )
     if (run.imported or 0) >= MiB:
-        size, names = in_words(run.imported, "bytes"), ",".join(run.imports)
+        size = in_words(run.imported, "bytes")
+        names = ",".join(run.imports)
         before = f" With `--modules {names}` they are there before." if names else ""
         yield f"Of the growth, {size} came while modules were imported: code, mostly.{before}"

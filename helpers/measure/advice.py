@@ -53,8 +53,10 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
             errno.ENOSYS, f"{advice}: we call madvise(2) on Linux only, and this is {sys.platform}"
         )
     page = mmap.PAGESIZE
-    first, end = address + start, address + start + length
-    low, high = first // page * page, -(-end // page) * page
+    first = address + start
+    end = address + start + length
+    low = first // page * page
+    high = -(-end // page) * page
     mapping = mapping_under(buffer)
     # Where the mmap ends that owns these bytes, the rest of its last page is nobody's.
     at_the_end = high == end or (mapping is not None and end == sum(extent(mapping)))
@@ -63,7 +65,8 @@ def advise(buffer: Any, advice: str, start: int = 0, length: int | None = None) 
             f"{length} bytes from byte {start} share a page with others: begin and end with a page"
         )
         raise ValueError(f"{advice!r} throws away whole pages of {page} bytes, and {why}")
-    where, length = ctypes.c_void_p(low), ctypes.c_size_t(high - low)
+    where = ctypes.c_void_p(low)
+    length = ctypes.c_size_t(high - low)
     libc.call("madvise", where, length, number, about=f"madvise {advice!r}")
 
 

@@ -122,12 +122,12 @@ def page_cache(path: str | os.PathLike) -> PageCache:
                 "mincore", ctypes.c_void_p(start), ctypes.c_size_t(size), into, about=str(path)
             )
         cached = (states & 1).astype(bool)
-        counts, reason = _cachestat(file.fileno()), ""
+        counts = _cachestat(file.fileno())
+        reason = ""
         if counts is None:
             reason = f"cachestat(2): {os.strerror(ctypes.get_errno())}"
-        elif (
-            cached.any() and not counts[0]
-        ):  # it looks at overlayfs's own file, but the pages belong to the file below
+        # it looks at overlayfs's own file, but the pages belong to the file below
+        elif cached.any() and not counts[0]:
             reason = "cachestat(2) sees no page where mincore(2) sees some"
         if reason:
             return PageCache(path, size, cached, f"dirty pages are not known: {reason}")
@@ -158,7 +158,8 @@ def drop_from_cache(path: str | os.PathLike) -> PageCache:
             cache = page_cache(path)
             if not cache.count:
                 break
-            because, system = "mapped, locked or in use right now", file_system(path)
+            because = "mapped, locked or in use right now"
+            system = file_system(path)
             names = maps.processes_that_map(path)[0] if os.path.isdir("/proc") else {}
             if names:
                 who = [
@@ -180,6 +181,7 @@ def _cachestat(file: int, offset: int = 0, length: int = 0) -> tuple[int, int, i
     """Pages that are cached, dirty, and on their way to the disk, cachestat(2); None if it refuses.
     0: to the end.
     """
-    part, counts = (ctypes.c_uint64 * 2)(offset, length), (ctypes.c_uint64 * 5)()
+    part = (ctypes.c_uint64 * 2)(offset, length)
+    counts = (ctypes.c_uint64 * 5)()
     refused = libc.libc().syscall(CACHESTAT, ctypes.c_uint(file), part, counts, ctypes.c_uint(0))
     return None if refused else tuple(counts[:3])

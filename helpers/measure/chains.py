@@ -36,13 +36,8 @@ SHOWN = "what a cell showed, kept by IPython"
 SHOWN_NAME = re.compile("_+|_[0-9]+|_oh|Out")
 SUSPENDED = {GeneratorType: "gi_frame", CoroutineType: "cr_frame", AsyncGeneratorType: "ag_frame"}
 CACHED = type(functools.cache(len))
-OWN = (
-    "args",
-    "__cause__",
-    "__context__",
-    "__defaults__",
-    "__kwdefaults__",
-)  # of exceptions and functions
+# of exceptions and functions
+OWN = ("args", "__cause__", "__context__", "__defaults__", "__kwdefaults__")
 ITEM, ATTRIBUTE = "item", "attribute"
 # References to a frame's dict of locals: the frame's, our name for it, and the argument of
 # sys.getrefcount().
@@ -88,9 +83,8 @@ class Roots:
             thread = threads.get(ident, f", in the thread {ident}")
             while frame is not None:
                 space = frame.f_globals
-                if (
-                    space is not globals() and space is not asking
-                ):  # the functions that ask don't count
+                # the functions that ask don't count
+                if space is not globals() and space is not asking:
                     self._add_names_of(
                         space, str(space.get("__name__", "a namespace with no name"))
                     )
@@ -99,9 +93,8 @@ class Roots:
                             self._add(value, name, f"local of {frame.f_code.co_qualname}(){thread}")
                 frame = frame.f_back
         for ident, caught in sys._current_exceptions().items():
-            caught = (
-                caught[1] if isinstance(caught, tuple) else caught
-            )  # (type, value, traceback) before Python 3.12
+            # (type, value, traceback) before Python 3.12
+            caught = caught[1] if isinstance(caught, tuple) else caught
             if caught is not None:
                 self._add(
                     caught,
@@ -149,15 +142,13 @@ def paths_to(roots: list[Any], kinds: set[int], wanted: Callable[[Any], bool]) -
     path leads through a wanted object or is longer than DEPTH containers. While it runs, all it has
     seen is kept alive.
     """
-    parent, level, seen = {id(root): None for root in roots}, roots, []  # id -> what led there
+    parent = {id(root): None for root in roots}
+    level = roots
+    seen = []  # id -> what led there
     goals = {id(root) for root in roots if id(type(root)) in kinds and wanted(root)}
     results = {id(root): [root] for root in roots if id(root) in goals}
-    containers = {
-        id(dict),
-        id(tuple),
-        id(np.ndarray),
-        *kinds,
-    }  # the collector doesn't track all of these
+    # the collector doesn't track all of these
+    containers = {id(dict), id(tuple), id(np.ndarray), *kinds}
     for _ in range(1 + DEPTH):
         seen.append(level)
         level = []
@@ -192,7 +183,9 @@ def nameless(
     What a holder keeps (an array's mapping, a file's buffer) isn't a holder itself.
     """
     known = {id(path[-2]) for path in paths if len(path) > 1} | {id(roots), *map(id, paths)}
-    tracked, alone, pairs = gc.get_objects(), {}, []
+    tracked = gc.get_objects()
+    alone = {}
+    pairs = []
     for at in range(0, len(tracked), AT_ONCE):
         some = tracked[at : at + AT_ONCE]
         found = {
@@ -216,7 +209,8 @@ def nameless(
         for one, obj in pairs
         if not {id(one), id(obj)} & inside and id(one) not in holders
     ]
-    homes, types = {id(one) for one, _ in pairs}, {id(type(one)) for one, _ in pairs}
+    homes = {id(one) for one, _ in pairs}
+    types = {id(type(one)) for one, _ in pairs}
     if homes:  # a part of a holder may refer to it, as children to their parent
         parts = paths_to([*holders.values()], types, lambda obj: id(obj) in homes)
         homes -= {id(path[-1]) for path in parts}
@@ -263,9 +257,11 @@ def names(path: Sequence[Any], roots: Roots) -> list[Named]:
     for at, obj in enumerate(path):
         if "InteractiveShell" in (kind.__name__ for kind in type(obj).__mro__):
             return [_along(Named("get_ipython()", "kept by IPython"), path[at:])]
-    named, at = roots.named[id(path[0])], 0
+    named = roots.named[id(path[0])]
+    at = 0
     if id(path[0]) in roots.spaces and len(path) > 1:
-        named, at = _globals(path[0], roots.spaces[id(path[0])], path[1]), 1
+        named = _globals(path[0], roots.spaces[id(path[0])], path[1])
+        at = 1
     if len(path) == at + 1:
         return named
     return [
@@ -274,9 +270,8 @@ def names(path: Sequence[Any], roots: Roots) -> list[Named]:
 
 
 def _globals(space: dict, module: str, value: Any) -> list[Named]:
-    keys = [key for key, bound in _items(space) if bound is value and is_a(key, str)] or [
-        "?"
-    ]  # it has gone
+    # it has gone
+    keys = [key for key, bound in _items(space) if bound is value and is_a(key, str)] or ["?"]
     if module != "__main__":
         return [Named(f"{module}.{key}", "global") for key in keys]
     ipython = "_oh" in space
@@ -288,7 +283,8 @@ def _globals(space: dict, module: str, value: Any) -> list[Named]:
 
 def _along(named: Named, path: Sequence[Any]) -> Named:
     while len(path) > 1:
-        ahead, name = {id(obj): at for at, obj in enumerate(path) if at}, named.name
+        ahead = {id(obj): at for at, obj in enumerate(path) if at}
+        name = named.name
         kind, key, part = next(
             (part for part in _parts(path[0]) if id(part[2]) in ahead), (None, None, path[1])
         )

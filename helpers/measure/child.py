@@ -70,11 +70,11 @@ USAGE = {  # the fields of getrusage(2)
     "involuntary": "ru_nivcsw",
 }
 NOT_MARKED = "can't mark the calls of"
-LINES_KEPT, LONGEST_LINE = (
-    60,
-    1000,
-)  # of an error's text: lines at either end, characters of a line
-MOST_MARKS, LONGEST_NAME, KINDS = 1000, 100, (b"RssAnon", b"RssFile", b"RssShmem")  # of marks
+# of an error's text: lines at either end, characters of a line
+LINES_KEPT, LONGEST_LINE = (60, 1000)
+MOST_MARKS = 1000
+LONGEST_NAME = 100
+KINDS = (b"RssAnon", b"RssFile", b"RssShmem")  # of marks
 HIGH = 4096  # the function may close all file descriptors below this
 
 
@@ -85,7 +85,9 @@ class Channel:
 
     def __init__(self, inbox: int, outbox: int):
         self.inbox, self.outbox = inbox, outbox
-        self._read, self._write, self._exit = os.read, os.write, os._exit
+        self._read = os.read
+        self._write = os.write
+        self._exit = os._exit
 
     def step(self) -> None:
         """Waits until the caller allows the next step, or is gone."""
@@ -111,7 +113,8 @@ class Channel:
         """Sends the value. Returns None, or why it didn't, though some of it may be on its way by
         then.
         """
-        box, reason = Box(most, self.piece), None
+        box = Box(most, self.piece)
+        reason = None
         try:
             if objects:
                 dump(value, box)
@@ -137,10 +140,8 @@ def main() -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    for stream in (
-        sys.stdout,
-        sys.stderr,
-    ):  # line by line, so that no line is lost when the process is killed
+    # line by line, so that no line is lost when the process is killed
+    for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     tie_to_the_parent()
     if resource:  # a crash is a result here, and nobody wants its core file: setrlimit(2)
@@ -163,9 +164,8 @@ def main() -> None:
         function, args, *use = pickle.loads(payload)
         del payload  # it would tell what a runner takes away from its arguments
         if (names := getattr(function, "__globals__", {})).get("__name__") == "__main__":
-            vars(main).update(
-                names
-            )  # process pools and pickle find the notebook's functions and classes by name
+            # process pools and pickle find the notebook's functions and classes by name
+            vars(main).update(names)
         mark_all([place for place in options["calls"] if ":" not in place], names)
         codes = [
             value.__code__ for value in (function, *names.values()) if type(value) is FunctionType
@@ -201,9 +201,8 @@ def warm_up(function, args: tuple) -> None:
     except BaseException:
         pass
     gc.collect()
-    if LINUX and hasattr(
-        libc(), "malloc_trim"
-    ):  # else the measured call would get what this one has freed
+    # else the measured call would get what this one has freed
+    if LINUX and hasattr(libc(), "malloc_trim"):
         libc().malloc_trim(0)
 
 
@@ -253,13 +252,13 @@ def fork_all(use, data, options: dict, report: dict, parents: Channel) -> list[i
     No process holds another's descriptors: the caller wouldn't see that other process end. No
     garbage is collected before `use`: that would write to pages that a fork shares with its parent.
     """
-    forks, left = [], list(options["forks"])
+    forks = []
+    left = list(options["forks"])
     while left:
         mine = left.pop(0)
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # about a library's threads: its own fork handlers know about them
+            # about a library's threads: its own fork handlers know about them
+            warnings.simplefilter("ignore")
             pid = os.fork() if report["ended"] == "returned" else None
         if pid == 0:
             code = 1
@@ -293,8 +292,12 @@ def call(
     if options.get("tidy", True):
         gc.collect()
     report: dict = {"ended": "returned", "error": None}
-    value, getpid, settrace, setprofile = None, os.getpid, sys.settrace, sys.setprofile
-    pid, read = getpid(), Counters()
+    value = None
+    getpid = os.getpid
+    settrace = sys.settrace
+    setprofile = sys.setprofile
+    pid = getpid()
+    read = Counters()
     read.all()  # once beforehand, so that a reading's first-time costs don't count
     if options["heap"]:
         import tracemalloc
@@ -304,7 +307,8 @@ def call(
         tracemalloc.reset_peak()
     stacks = inside.Stacks(*options["stack"]) if options["stack"] else None
     resident_before = read.reset_high_water()
-    imports, marked = inside.Imports(lambda: sum(read.sizes(b"VmRSS"))), []
+    imports = inside.Imports(lambda: sum(read.sizes(b"VmRSS")))
+    marked = []
 
     def note(name):
         report["marked"] = report.get("marked", 0) + 1
@@ -313,7 +317,8 @@ def call(
             marked[:] = inside.fewer(marked)
 
     marks.note, kinds = note, read.sizes(*KINDS)
-    before, began = read.all(), clock()
+    before = read.all()
+    began = clock()
     if stacks:
         stacks.begin()
     try:
@@ -325,14 +330,14 @@ def call(
         report["error"] = text_of(error, traced=True)
     settrace(None)
     setprofile(None)
-    if (
-        getpid() != pid
-    ):  # the function has forked, and this is the fork: the original process answers
+    # the function has forked, and this is the fork: the original process answers
+    if getpid() != pid:
         try:
             sys.stdout.flush()
         finally:
             quit(0)
-    finished, after = clock(), read.all()
+    finished = clock()
+    after = read.all()
     if stacks:
         stacks.end()
     if resident_before:
@@ -399,12 +404,11 @@ class Counters:
     """
 
     def __init__(self):
-        self._pread, self._times, self._usage = (
-            getattr(os, "pread", None),
-            os.times,
-            resource and resource.getrusage,
-        )
-        self._files, self._own = {}, {"syscr": 0, "rchar": 0}
+        self._pread = getattr(os, "pread", None)
+        self._times = os.times
+        self._usage = resource and resource.getrusage
+        self._files = {}
+        self._own = {"syscr": 0, "rchar": 0}
         for name in ("io", "status"):
             try:
                 low = os.open(f"/proc/self/{name}", os.O_RDONLY)

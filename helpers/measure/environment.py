@@ -29,9 +29,8 @@ from .run import Options, measured
 # unshare(1): mounts that only the measured process sees, without root; they go when it ends. A
 # script comes next.
 OWN_MOUNTS = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c")
-LEAST = (
-    40 * MiB
-)  # a fresh interpreter was charged 16 MiB with numpy in it, 24 with this package, 52 with pandas
+# a fresh interpreter was charged 16 MiB with numpy in it, 24 with this package, 52 with pandas
+LEAST = 40 * MiB
 VERSION_1 = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
 VERSION_2 = ("memory.max", "memory.swap.max")
 GROUP = "zero-copy-{}-{}"  # the pid of its owner, and a random number
@@ -148,13 +147,13 @@ def memory_left() -> tuple[int, int] | None:
     control group or one above, wherever least is left. Pages of files don't count as used, because
     the kernel can take them back. None if nothing limits it, or the limits can't be read.
     """
-    whole, found = psutil.virtual_memory().total, []
+    whole = psutil.virtual_memory().total
+    found = []
     with suppress(OSError):
         for folders, files in _own_groups(*_tables()):
             for folder in folders:
-                with suppress(
-                    OSError, ValueError
-                ):  # the top group has no such file; the limit may be "max"
+                # the top group has no such file; the limit may be "max"
+                with suppress(OSError, ValueError):
                     if (limit := int((folder / files[0]).read_text())) < whole:
                         found.append((limit - _kept(folder, files), limit))
     return min(found, default=None)
@@ -269,7 +268,8 @@ def _own_groups(groups: str, mounts: str) -> Iterator[tuple[list[Path], tuple[st
             )
             files = VERSION_1
         elif kind == "cgroup2":
-            path, files = paths.get("", "/"), VERSION_2
+            path = paths.get("", "/")
+            files = VERSION_2
         else:
             continue
         # A container may have mounted only a part of the tree, from `root` down.
@@ -283,15 +283,12 @@ def _own_groups(groups: str, mounts: str) -> Iterator[tuple[list[Path], tuple[st
 
 def _set_limits(folder: Path, files: tuple[str, str], limit: int) -> str | None:
     memory, swap = files
-    values = {
-        memory: limit,
-        swap: 0 if swap == "memory.swap.max" else limit,
-    }  # version 1 counts memory and swap as one
+    # version 1 counts memory and swap as one
+    values = {memory: limit, swap: 0 if swap == "memory.swap.max" else limit}
     try:
         for name, value in values.items():
-            if (
-                name == memory or (folder / name).exists()
-            ):  # a kernel without swap has no limit for it
+            # a kernel without swap has no limit for it
+            if name == memory or (folder / name).exists():
                 (folder / name).write_text(str(value))
     except OSError as error:
         return str(error.strerror)

@@ -39,9 +39,8 @@ from .tables import Tabled
 
 FORMAT, VERSION = "zero-copy film of pages", 1
 OWN = Path("the explorer's own file")
-cloudpickle.register_pickle_by_value(
-    explorer_child
-)  # its process imports none of this package: a fork copies less
+# its process imports none of this package: a fork copies less
+cloudpickle.register_pickle_by_value(explorer_child)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +90,8 @@ class Film(Tabled, Sequence[Step]):
     title = "Pages after each action, and what the action cost"
 
     def __init__(self, steps: Iterable[Step], machine: Machine | None = None):
-        self.steps, self.machine = tuple(steps), machine
+        self.steps = tuple(steps)
+        self.machine = machine
 
     def __getitem__(self, at: int | slice) -> "Step | Film":
         return Film(self.steps[at], self.machine) if isinstance(at, slice) else self.steps[at]
@@ -118,10 +118,8 @@ class Film(Tabled, Sequence[Step]):
         rows = []
         for step in self:
             tables = map(_summary, (step.mine, step.child) if forked else (step.mine,))
-            cache, costs = (
-                step.cache,
-                [in_words(faults, "count") for faults in (step.minor, step.major)],
-            )
+            cache = step.cache
+            costs = [in_words(faults, "count") for faults in (step.minor, step.major)]
             cached = (
                 "not measured here"
                 if cache.cached is None
@@ -182,7 +180,9 @@ class Explorer(AbstractContextManager):
         self.pages = operator.index(pages)
         if self.pages < 1:
             raise ValueError(f"a mapping has at least 1 page, not {pages!r}")
-        self.size, self.shared, self.path = self.pages * PAGE, False, OWN
+        self.size = self.pages * PAGE
+        self.shared = False
+        self.path = OWN
         self.pid = self.address = self._child = 0
         self._steps: list[Step] = []
         self._reason, self._machine = maps.why_not(), here(folders.generated())
@@ -380,16 +380,17 @@ class Explorer(AbstractContextManager):
         if order == "map":
             (self.shared,) = what
         if self._reason:
-            pages, cache = (
-                PageMap(None, 0, PAGE, self._reason),
-                PageCache(OWN, self.size, None, self._reason),
-            )
+            pages = PageMap(None, 0, PAGE, self._reason)
+            cache = PageCache(OWN, self.size, None, self._reason)
             return Step(action, pages, cache, pages if self._child else None)
-        before, cache, until = None, page_cache(self.path), time.monotonic() + 0.2
+        before = None
+        cache = page_cache(self.path)
+        until = time.monotonic() + 0.2
         # mincore(2) counts read-ahead that is still on its way as absent.
         while cost["device_read_bytes"] and time.monotonic() < until and before != cache.count:
             time.sleep(0.003)
-            before, cache = cache.count, page_cache(self.path)
+            before = cache.count
+            cache = page_cache(self.path)
         try:
             mine = page_map(pid=self.pid, address=self.address, size=self.size)
         except (OSError, ValueError):

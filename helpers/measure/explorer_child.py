@@ -38,7 +38,8 @@ class MappingServer:
         return cost, None
 
     def touch(self, pages: list[int]) -> tuple[dict, bytes]:
-        mapping, offsets = self.mapping, [page * PAGE for page in pages]
+        mapping = self.mapping
+        offsets = [page * PAGE for page in pages]
         values = bytearray(b"\1" * len(offsets))  # filled, so that writing into it causes no fault
 
         def read(mapping: mmap.mmap, offsets: list[int]) -> None:
@@ -50,7 +51,8 @@ class MappingServer:
         return cost, bytes(values)
 
     def write(self, pages: list[int], value: int) -> tuple[dict, None]:
-        mapping, offsets = self.mapping, [page * PAGE for page in pages]
+        mapping = self.mapping
+        offsets = [page * PAGE for page in pages]
 
         def write() -> None:
             for offset in offsets:

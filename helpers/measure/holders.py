@@ -212,7 +212,10 @@ def _of_object(target: Any) -> tuple[str, None, list[Chain], list[str]]:
 
 
 def _of_file(target: str) -> tuple[str, int | None, list[Chain], list[str]]:
-    file, roots, chains, held = File(target), Roots(globals()), [], []
+    file = File(target)
+    roots = Roots(globals())
+    chains = []
+    held = []
     if file.regions is None:
         file.spans = _beside_the_name(roots, target)
     if file.regions or file.regions is None or file.descriptors:
@@ -220,9 +223,11 @@ def _of_file(target: str) -> tuple[str, int | None, list[Chain], list[str]]:
     unclaimed, is_open = _descriptors(file, held)
     if not unclaimed:
         chains = [chain for chain in chains if PERHAPS not in chain.what]
-    notes, unseen = [STAYS] * is_open, [UNSEEN]
+    notes = [STAYS] * is_open
+    unseen = [UNSEEN]
     if file.regions is None:
-        mapped, unseen = None, [NO_MAPS, "other processes", UNSEEN]
+        mapped = None
+        unseen = [NO_MAPS, "other processes", UNSEEN]
         said = ": this system doesn't tell what is mapped" + ". It's open" * is_open
     else:
         mapped = sum(region.end - region.start for region in file.regions)
@@ -261,16 +266,15 @@ def _descriptors(file: File, held: list[Any]) -> tuple[list[Chain], bool]:
     have one?
     """
     has = [file.has_open(obj) for obj in held]
-    claimed, silent = (
-        file.descriptors.keys() & set().union(*has),
-        sum(file.target in one for one in has),
-    )
+    claimed = file.descriptors.keys() & set().union(*has)
+    silent = sum(file.target in one for one in has)
     # A mapping has a descriptor too, and doesn't tell which.
     mappings = len(
         {id(step) for obj in held for step in way_to_owner(obj) if is_a(step, mmap.mmap)}
     )
     left = sorted(file.descriptors.keys() - claimed)
-    more, numbers = len(left) - mappings - silent, ", ".join(map(str, left))
+    more = len(left) - mappings - silent
+    numbers = ", ".join(map(str, left))
     what = f"descriptor {numbers}" if more == len(left) else f"{more} of the descriptors {numbers}"
     is_open = bool(claimed or silent) or len(file.descriptors) > mappings
     return [Chain(what, "", NO_OBJECT)] if more > 0 else [], is_open
@@ -300,9 +304,8 @@ def _regions(target: str) -> list[maps.Region] | None:
 def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]]:
     """A row for each name of a holder, and the holders."""
     paths = paths_to(roots.all, sought.kinds, sought)
-    alone = nameless(
-        roots.all, sought.kinds, sought, paths
-    )  # before names() makes dicts of attributes
+    # before names() makes dicts of attributes
+    alone = nameless(roots.all, sought.kinds, sought, paths)
     rows = []
     for path, more in together(paths, roots):
         # A chain ends at the first of this package's own objects, and leaves out what that keeps

@@ -28,7 +28,9 @@ def stand_in(package: str, mark) -> None:
 
     made = sys.modules.setdefault(package, ModuleType(package))
     if not hasattr(made, "__path__"):
-        made.__path__, made.mark, made.__getattr__ = [os.path.dirname(__file__)], mark, other
+        made.__path__ = [os.path.dirname(__file__)]
+        made.mark = mark
+        made.__getattr__ = other
 
 
 def mark_calls(place: str, mark, names: dict) -> None:
@@ -47,7 +49,7 @@ def mark_calls(place: str, mark, names: dict) -> None:
 
     @functools.wraps(function)
     def called(*args, **options):
-        mark(path)
+        mark(f"{path} called")
         try:
             return function(*args, **options)
         finally:
@@ -83,13 +85,15 @@ class Imports:
     """
 
     def __init__(self, resident):
-        self.bytes, self.taken, self.busy, self.modules = 0, {}, False, sys.modules
+        self.bytes = 0
+        self.taken = {}
+        self.busy = False
+        self.modules = sys.modules
         self.bootstrap = sys.modules["_frozen_importlib"]
         self.find = find = self.bootstrap._find_and_load
 
-        def _find_and_load(
-            name, import_
-        ):  # Python calls this for a module that isn't in sys.modules
+        # Python calls this for a module that isn't in sys.modules
+        def _find_and_load(name, import_):
             if self.busy:
                 return find(name, import_)
             self.busy, before = True, resident()
@@ -121,7 +125,9 @@ class Stacks:
     """
 
     def __init__(self, folder: str, by_object: bool):
-        self.path, self.tracker, self.taken = os.path.join(folder, "tracemalloc"), None, {}
+        self.path = os.path.join(folder, "tracemalloc")
+        self.tracker = None
+        self.taken = {}
         try:
             import memray
 
@@ -163,14 +169,14 @@ class Stacks:
         highest = 0
         while not self.ended.wait(pause):
             if (now := self.tracemalloc.get_traced_memory()[0]) > 1.1 * highest + 2**16:
-                began, highest = time.perf_counter(), now
+                began = time.perf_counter()
+                highest = now
                 self.keep("at the peak")
                 pause = max(0.001, 2 * (time.perf_counter() - began))
 
     def keep(self, moment: str) -> None:
-        self.write(
-            moment, self.tracemalloc._get_traces()
-        )  # take_snapshot() makes objects of them, which are traced too
+        # take_snapshot() makes objects of them, which are traced too
+        self.write(moment, self.tracemalloc._get_traces())
 
     def write(self, name: str, value) -> None:
         self.taken[name] = value

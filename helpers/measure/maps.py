@@ -22,9 +22,8 @@ DELETED = " (deleted)"
 SHARED_MEMORY = ("/dev/shm/", "/memfd:", "/SYSV", "/dev/zero", "/anon_hugepage", "[anon_shmem:")
 LONGEST = 64 * MiB  # of maps or smaps: 65,530 mappings, the kernel's limit, with short names
 MOST_DESCRIPTORS = 4096  # that are tried where /proc doesn't list them
-HEAD = re.compile(
-    r"^([0-9a-f]+-[0-9a-f]+ .*)\n", re.MULTILINE
-)  # a line of maps, between the lines of smaps
+# a line of maps, between the lines of smaps
+HEAD = re.compile(r"^([0-9a-f]+-[0-9a-f]+ .*)\n", re.MULTILINE)
 NAMED = {"": "anonymous", "[heap]": "heap", "[stack]": "stack"}
 
 
@@ -99,7 +98,8 @@ def mappings_of(path: str | os.PathLike, pid: int | str = "self") -> list[Region
     """The mappings of a file, under any of its names, or of a deleted file of this name. Errors as
     for `regions`.
     """
-    target, same = os.path.realpath(path), None
+    target = os.path.realpath(path)
+    same = None
     with suppress(OSError):
         status = os.stat(path)
         same = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}", status.st_ino
@@ -114,7 +114,9 @@ def mappings_of(path: str | os.PathLike, pid: int | str = "self") -> list[Region
 def descriptors_of(path: str | os.PathLike, pid: int | str = "self") -> dict[int, bool]:
     """A process's descriptors of the file, or of a deleted file of this name: is it deleted?"""
     folder = f"/proc/{pid}/fd" if os.path.isdir("/proc/self/fd") else None
-    found, same, deleted = {}, None, os.path.realpath(path) + DELETED
+    found = {}
+    same = None
+    deleted = os.path.realpath(path) + DELETED
     with suppress(OSError):
         same = os.stat(path)
     for number in map(int, os.listdir(folder)) if folder else range(MOST_DESCRIPTORS):

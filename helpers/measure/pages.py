@@ -17,12 +17,8 @@ from . import maps
 from .plain import from_run_lengths, reading, run_lengths
 
 FORMAT, VERSION = "zero-copy page map", 1
-PRESENT, SWAPPED, OF_FILE, EXCLUSIVE = (
-    0x80,
-    0x40,
-    0x20,
-    0x01,
-)  # bits 63, 62, 61, 56, in the highest of 8 bytes
+# bits 63, 62, 61, 56, in the highest of 8 bytes
+PRESENT, SWAPPED, OF_FILE, EXCLUSIVE = (0x80, 0x40, 0x20, 0x01)
 
 
 class PageState(IntEnum):
@@ -156,7 +152,8 @@ def page_map(
     page = mmap.PAGESIZE
     if reason := maps.why_not():
         return PageMap(None, page_size=page, why=reason)
-    first, end = address // page, -(-(address + size) // page)
+    first = address // page
+    end = -(-(address + size) // page)
     states, mapped = _states("self" if pid is None else pid, first, end)
     states.flags.writeable = False
     return PageMap(states, first * page, page, region=mapped if mapped.start <= address else None)
@@ -210,9 +207,11 @@ def _states(pid: int | str, first: int, end: int) -> tuple[np.ndarray, maps.Regi
             raise ValueError(f"nothing can be mapped at {(end - 1) * page:#x}")
         states = np.zeros(end - first, np.uint8)
         for region in mapped:
-            low, high = max(first, region.start // page), min(end, region.end // page)
+            low = max(first, region.start // page)
+            high = min(end, region.end // page)
             entries = np.zeros(high - low, "<u8")
-            view, done = memoryview(entries).cast("B"), 0
+            view = memoryview(entries).cast("B")
+            done = 0
             while got := os.preadv(file.fileno(), [view[done:]], low * 8 + done):
                 done += got
             if done < len(view):

@@ -15,11 +15,10 @@ import sys
 __builtins__ = vars(
     builtins
 ).copy()  # a measured function may change the builtins, and its result is packed after that
-DEPTH, NODES, DIMENSIONS = (
-    100,
-    2**20,
-    32,
-)  # containers in containers; values in all; dimensions of an array
+# containers in containers; values in all; dimensions of an array
+DEPTH = 100
+NODES = 2**20
+DIMENSIONS = 32
 PIECE = 2**16  # bytes
 SAME_HASH = 100  # keys of a dict
 LONGEST_DTYPE = 10_000  # characters
@@ -78,7 +77,8 @@ def pack(value, box: Box, depth: int = DEPTH) -> None:
     box.nodes += 1
     if box.nodes > NODES:
         raise Refused(f"holds more than {NODES:,} values; return an array, or only some of them")
-    kind, numpy = type(value), sys.modules.get("numpy")
+    kind = type(value)
+    numpy = sys.modules.get("numpy")
     if value is None or value is True or value is False:
         box.write({None: b"N", True: b"T", False: b"F"}[value])
     elif kind is int:
@@ -113,7 +113,8 @@ def pack(value, box: Box, depth: int = DEPTH) -> None:
 
 def pack_array(value, box: Box, depth: int, numpy) -> None:
     """An array of any class, or a scalar: its dtype, its shape, and its bytes in C order."""
-    letter, array = b"a" if isinstance(value, numpy.ndarray) else b"n", numpy.asarray(value)
+    letter = b"a" if isinstance(value, numpy.ndarray) else b"n"
+    array = numpy.asarray(value)
     box.room_for(array.nbytes)  # a broadcast array counts in full: nothing has been copied so far
     dtype = array.dtype.descr if array.dtype.names else array.dtype.str
     if array.dtype.hasobject or not array.dtype.itemsize or numpy.dtype(dtype) != array.dtype:
@@ -125,9 +126,8 @@ def pack_array(value, box: Box, depth: int, numpy) -> None:
     if array.flags.c_contiguous and array.size:
         box.write(array.reshape(-1).view(numpy.uint8))
         return
-    step = max(
-        1, PIECE // array.dtype.itemsize
-    )  # a copy of all of it would count as the function's memory
+    # a copy of all of it would count as the function's memory
+    step = max(1, PIECE // array.dtype.itemsize)
     for at in range(0, array.size, step):
         box.write(array.flat[at : at + step].tobytes())
 
@@ -225,14 +225,11 @@ class _Reader:
     def array(self, depth: int):
         import numpy as np
 
-        fields, shape, data = (
-            self.value(depth - 1),
-            self.value(depth - 1),
-            self.take(self.number()),
-        )
-        if (
-            len(str(fields)) > LONGEST_DTYPE
-        ):  # of millions of fields, numpy takes minutes to make a dtype
+        fields = self.value(depth - 1)
+        shape = self.value(depth - 1)
+        data = self.take(self.number())
+        # of millions of fields, numpy takes minutes to make a dtype
+        if len(str(fields)) > LONGEST_DTYPE:
             raise ValueError(
                 f"no array of {fields!s:.80}…: a dtype has at most {LONGEST_DTYPE:,} characters "
                 "here"

@@ -28,7 +28,8 @@ from .parcel import receive, unpacked
 from .travel import Pickler
 
 CHILD, WATCH = (Path(__file__).with_name(name) for name in ("child.py", "watch.py"))
-LINUX, POSIX = sys.platform == "linux", os.name == "posix"
+LINUX = sys.platform == "linux"
+POSIX = os.name == "posix"
 START_LIMIT_S = 60.0  # for a fresh interpreter to start and load the function
 GRACE_S = 5.0  # for a process that has reported to end by itself
 MOST_PRINTED = 64 * MiB  # what a function may print before it is stopped
@@ -222,7 +223,8 @@ class Process:
     @property
     def value(self) -> tuple[Any, str | None]:
         """What the function returned, or None and why it isn't here."""
-        refused, data = self.mail.message.get("refused"), self.mail.value
+        refused = self.mail.message.get("refused")
+        data = self.mail.value
         if refused or not data or self.ended != "returned":
             return None, refused
         try:
@@ -288,9 +290,8 @@ class Process:
         self.process.kill()
         self.process.wait()
         if POSIX:
-            with suppress(
-                ProcessLookupError, PermissionError
-            ):  # what outlived its parent before we looked
+            # what outlived its parent before we looked
+            with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         psutil.wait_procs(self.started, timeout=GRACE_S)
 
@@ -404,7 +405,8 @@ def pickled(function: Callable, args: tuple, label: str, *more: Callable) -> byt
 
 def show(printed: BinaryIO) -> None:
     """Prints what the function printed; if that is long, only its beginning and its end."""
-    length, most = printed.seek(0, os.SEEK_END), 64 * KiB
+    length = printed.seek(0, os.SEEK_END)
+    most = 64 * KiB
     printed.seek(0)
     text = printed.read(most).decode(errors="replace")
     if length > most:

@@ -56,8 +56,8 @@ def measure(function: Callable, *args: Any, name: str | None = None, **options: 
 
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None
       if that run failed)
-    stack         run it twice more (if it was killed, once), under memray where that is installed,
-      else tracemalloc:
+    stack         run it twice more (if it was killed, once) under memray, or once under
+      tracemalloc where memray isn't installed:
                   `stack` tells which Python stacks allocated what was there at the peak, and when
                     it ended, however
     interval      seconds between samples, 0.001 if not given
@@ -186,6 +186,8 @@ def measured(
                 watch = _Watch(label, payload, limited, stack=(folder, by_object))
                 ends[by_object] = watch.process.ended
                 if watch.interrupted or watch.process.ended not in ("returned", "raised"):
+                    break
+                if os.path.exists(os.path.join(folder, "tracemalloc")):  # which tells all at once
                     break
             run = replace(run, stack=stacks.told(Path(folder), ends))
     if watch.interrupted:
@@ -371,7 +373,9 @@ class _Watch:
         self.end = self.began + options.timeout
 
     def _through_the_call(self) -> None:
-        process, mail, options = self.process, self.process.mail, self.options
+        process = self.process
+        mail = self.process.mail
+        options = self.options
         process.allow(b"call")
         self._sample(mail.done.wait, self.samples)
         self.saw_end = time.perf_counter()
@@ -407,7 +411,9 @@ class _Watch:
         """Samples until `over`, which does the waiting, says so; or the process has ended; or it is
         stopped.
         """
-        process, limit, due = self.process, self.options.limit, time.perf_counter()
+        process = self.process
+        limit = self.options.limit
+        due = time.perf_counter()
         while not process.stopped:
             now = time.perf_counter()
             if now >= due:
@@ -447,7 +453,8 @@ class _Watch:
         Growth after the function has returned counts only where it is more than sending the result
         takes.
         """
-        message, base = self.process.mail.message, self.base
+        message = self.process.mail.message
+        base = self.base
         began = min(max(message.get("began", 0), self.began), self.saw_end)
         finished = min(max(message.get("finished", self.saw_end), began), self.saw_end)
         samples = [(min(max(t, began), finished), s) for t, s in self.samples]

@@ -18,9 +18,8 @@ from . import maps
 
 SLOWEST_S = 0.1  # of processor time, for a look at all processes
 MOST_SOCKETS = 16  # what waits in a socket is no process's memory, and may be some MiB
-KCMP = {"x86_64": 312, "aarch64": 272}.get(
-    platform.machine(), -1
-)  # -1: no system call has that number
+# -1: no system call has that number
+KCMP = {"x86_64": 312, "aarch64": 272}.get(platform.machine(), -1)
 
 
 class Sample(NamedTuple):
@@ -61,13 +60,11 @@ class ProcStatus:
             self._between = parents[: parents.index(above)] if above in parents else []
         self._file = os.open(f"/proc/{pid}/status", os.O_RDONLY)
         self._newest = os.open("/proc/loadavg", os.O_RDONLY) if above else None
-        self._last, self._others, self._elsewhere, self._look_again, self._least = (
-            b"",
-            (),
-            0,
-            0.0,
-            sys.maxsize,
-        )
+        self._last = b""
+        self._others = ()
+        self._elsewhere = 0
+        self._look_again = 0.0
+        self._least = sys.maxsize
 
     def read(self, thorough: bool = False) -> Sample | None:
         """None when the process has ended. `thorough`: also look for new processes, and memory
@@ -77,9 +74,8 @@ class ProcStatus:
             text = os.pread(self._file, 8192, 0)
         except ProcessLookupError:
             text = b""
-        at = text.find(
-            b"\nRssAnon:"
-        )  # a thread that has ended keeps its status, without the memory lines
+        # a thread that has ended keeps its status, without the memory lines
+        at = text.find(b"\nRssAnon:")
         if at < 0:
             with suppress(OSError):  # the process has ended
                 other = os.open(f"/proc/{_living(self._pid)}/status", os.O_RDONLY)
@@ -95,7 +91,8 @@ class ProcStatus:
             self._look_for_others(thorough)
             if self._others:
                 both = self._all_together()
-                anonymous, shared = max(anonymous, both[0]), max(shared, both[1])
+                anonymous = max(anonymous, both[0])
+                shared = max(shared, both[1])
             now = time.perf_counter()
             if now > self._look_again or thorough:
                 self._look_elsewhere()
@@ -113,7 +110,8 @@ class ProcStatus:
         newest = os.pread(self._newest, 64, 0).rsplit(None, 1)[-1]
         if newest == self._last and not again:
             return False
-        left_out, before = (self._pid, *self._between), self._others
+        left_out = (self._pid, *self._between)
+        before = self._others
         self._last, self._others = (
             newest,
             tuple(pid for pid in below(self._above) if pid not in left_out),
@@ -133,9 +131,8 @@ class ProcStatus:
             rollups = {pid: rollup for pid in self._living() if (rollup := _rollup(pid))}
             first, once = {}, {}
             for pid, (memory, sizes) in rollups.items():
-                if (
-                    libc().syscall(KCMP, pid, first.setdefault(memory, pid), 1) > 0
-                ):  # KCMP_VM: not the same memory
+                # KCMP_VM: not the same memory
+                if libc().syscall(KCMP, pid, first.setdefault(memory, pid), 1) > 0:
                     memory = pid
                 once[memory] = sizes
             sums.append([sum(sizes[kind] for sizes in once.values()) for kind in (0, 1)])
@@ -146,7 +143,9 @@ class ProcStatus:
 
     def _look_elsewhere(self) -> None:
         """Finds memory that shows in no page table, or says that there may be some."""
-        pids, memfds, sockets = self._living(), {}, set()
+        pids = self._living()
+        memfds = {}
+        sockets = set()
         for pid in pids:
             try:
                 for path in _descriptors(pid):
@@ -163,7 +162,8 @@ class ProcStatus:
             self.unseen = "it had many sockets open, and what waits in them is no process's memory"
         (shmem,) = _sizes(Path("/proc/meminfo").read_bytes(), b"Shmem:")
         self._least = min(self._least, shmem)
-        self._elsewhere, grown = sum(memfds.values()), shmem - self._least
+        self._elsewhere = sum(memfds.values())
+        grown = shmem - self._least
         if grown > self._elsewhere + MiB:
             with suppress(OSError):  # a process has ended
                 self._elsewhere = min(grown, self._elsewhere + sum(map(_mapped, pids)))

@@ -48,9 +48,8 @@ def spans(obj: Any) -> list[tuple[int, int]]:
     """The addresses of its bytes, from and up to: of a tensor those of its storage, of a table
     those of each buffer.
     """
-    with suppress(
-        Exception
-    ):  # it shows none, no longer, or not in a row; what lends them can be anybody's code
+    # it shows none, no longer, or not in a row; what lends them can be anybody's code
+    with suppress(Exception):
         if is_a(obj, np.ndarray):
             return [byte_bounds(np.ndarray.view(obj, np.ndarray))]
         if is_a(obj, loaded(*ARROW)):

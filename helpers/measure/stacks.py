@@ -16,10 +16,10 @@ from typing import Any
 from ..units import MiB, in_words
 
 HERE = os.path.dirname(__file__)
-BELOW = tuple(
-    os.path.join(HERE, name) for name in ("child.py", "inside.py", "__main__.py")
-)  # the measured program
-MOST, LEAST = 3, 1 / 5  # stacks of a moment, and the share that the second and third must have
+# the measured program
+BELOW = tuple(os.path.join(HERE, name) for name in ("child.py", "inside.py", "__main__.py"))
+MOST = 3
+LEAST = 1 / 5  # stacks of a moment, and the share that the second and third must have
 MOMENTS = ("at the peak", "at the end")
 FALLBACK = (
     "tracemalloc sees what Python and numpy allocate, and may miss a short peak. memray would see "
@@ -44,9 +44,8 @@ NOTES = {
 FEW = 4  # of more blocks, memray's kind is that of the last only
 
 Line = tuple[str, int, str]  # file, line, function
-Stack = tuple[
-    tuple[Line, ...], str
-]  # from the outermost line to the innermost; a key of NOTES, or ""
+# from the outermost line to the innermost; a key of NOTES, or ""
+Stack = tuple[tuple[Line, ...], str]
 
 
 def told(folder: Path, ends: Mapping[bool, str]) -> str:
@@ -56,10 +55,14 @@ def told(folder: Path, ends: Mapping[bool, str]) -> str:
     """
     sizes: dict[str, Counter[Stack]] = {moment: Counter() for moment in MOMENTS}
     by_object = ends.get(True) in ("returned", "raised")
-    tool, pieces, notes = "memray", of_memray(folder, by_object), []
+    tool = "memray"
+    pieces = of_memray(folder, by_object)
+    notes = []
     if (instead := folder / "tracemalloc").exists():
         taken = marshal.loads(instead.read_bytes())
-        tool, pieces, notes = "tracemalloc", of_tracemalloc(taken), [FALLBACK.format(taken["why"])]
+        tool = "tracemalloc"
+        pieces = of_tracemalloc(taken)
+        notes = [FALLBACK.format(taken["why"])]
     for moment, size, lines, how in pieces:
         own = tuple(
             line for line in lines if line[0] not in BELOW and not line[0].startswith("<frozen ")
@@ -128,9 +131,8 @@ def _read(path: Path) -> Iterator[tuple]:
     try:
         import memray
 
-        memray.set_log_level(
-            logging.CRITICAL
-        )  # the end of the file is missing if the process was killed
+        # the end of the file is missing if the process was killed
+        memray.set_log_level(logging.CRITICAL)
         reader = memray.FileReader(path)
         records = (
             reader.get_high_watermark_allocation_records,

@@ -40,12 +40,8 @@ FORMAT = "it is a memoryview whose format numpy doesn't keep; pass what it is a 
 ATTRIBUTES = (
     "numpy's pickle leaves out the attributes of its class; a __reduce__ there would carry them"
 )
-READ_ONLY_FROM_NOW = (
-    False,
-    None,
-    None,
-    np.ndarray.setflags,
-)  # the end of a reduce value: setflags(made, False)
+# the end of a reduce value: setflags(made, False)
+READ_ONLY_FROM_NOW = (False, None, None, np.ndarray.setflags)
 LENDERS = (bytes, bytearray, array.array)
 
 
@@ -95,9 +91,8 @@ class Pickler(cloudpickle.Pickler):
             if own_dict(view) and not (own_way or is_a(view, np.memmap)):
                 raise CannotTravel(ATTRIBUTES)
             return None if own_way else (np.ndarray.view, (view.view(np.ndarray), kind))
-        if (
-            not view.nbytes or view.dtype.kind == "T" or id(view) in self.sent
-        ):  # strings of any length lie elsewhere
+        # strings of any length lie elsewhere
+        if not view.nbytes or view.dtype.kind == "T" or id(view) in self.sent:
             return None
         if view.base is None and view.flags.c_contiguous and 1 not in view.shape and not self.lent:
             self.blocks[id(view)] = view, view

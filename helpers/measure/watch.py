@@ -59,7 +59,8 @@ def end(sock: int, alone: _thread.LockType) -> None:
             pass
     except OSError:
         pass
-    passes, own_group = 0, os.getpgid(0)
+    passes = 0
+    own_group = os.getpgid(0)
     while not alone.acquire(False):
         for pid in children():
             try:

@@ -102,7 +102,8 @@ class Whereabouts(Tabled):
         return f"Where the bytes of this {self.owners[0][0]} lie"
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        states, yes = self.states, "yes" if self.writable else "no"
+        states = self.states
+        yes = "yes" if self.writable else "no"
         rows = [
             ("memory", self.place),
             ("layout", self.layout),
@@ -157,7 +158,8 @@ def where(x: Any) -> Whereabouts | Parts:
     lie all over the heap), ValueError for a closed mapping or an empty buffer, which lies nowhere.
     """
     try:
-        found, refused = (lender_of(x) or of_buffer)(x), None
+        found = (lender_of(x) or of_buffer)(x)
+        refused = None
     except (TypeError, ValueError) as error:
         refused = error.with_traceback(None)
     except Exception as error:  # anybody's code
@@ -165,7 +167,8 @@ def where(x: Any) -> Whereabouts | Parts:
     if refused:
         refused.__context__ = x = None  # the error is kept as sys.last_value, and must not keep x
         raise refused
-    parts, all_parts = {}, parts_of(found)
+    parts = {}
+    all_parts = parts_of(found)
     for name, part in islice(all_parts, MOST):
         twins = sum(other.split(" #")[0] == name for other in parts)
         parts[f"{name} #{twins + 1}" if twins else name] = part
@@ -248,18 +251,14 @@ def at(
         return Whereabouts(
             NOT_MEASURED, address, size, None, None, owners, writable, None, states, **told
         )
-    memory, path, offset = (
-        region.kind.replace("anonymous", "anonymous mapping" if mapped else "heap"),
-        None,
-        None,
-    )
+    memory = region.kind.replace("anonymous", "anonymous mapping" if mapped else "heap")
+    path = None
+    offset = None
     if memory in ("file", "shared memory") and not region.path.startswith(
         ("/dev/zero", "[", "/SYSV")
     ):
-        path, offset = (
-            Path(region.path.removesuffix(maps.DELETED)),
-            region.offset + address - region.start,
-        )
+        path = Path(region.path.removesuffix(maps.DELETED))
+        offset = region.offset + address - region.start
     mapping_too = region.permissions[1] == "w"
     if not writable:
         reason = "a read-only view" if mapping_too else "a read-only view of a read-only mapping"

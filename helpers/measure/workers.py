@@ -84,9 +84,8 @@ def at_work(
             worker.send(payload, modules=tuple(options.modules))
         for worker in team:
             worker.greet(name)
-        before = [
-            _read(worker) for worker in team
-        ]  # only when all have started: they share the interpreter's file
+        # only when all have started: they share the interpreter's file
+        before = [_read(worker) for worker in team]
         _let_all(team, options.timeout)
         after = [_read(worker) for worker in team]
         end = time.monotonic() + options.timeout
@@ -112,9 +111,8 @@ def _forked(
         pickled(use, (), named(use))  # if `use` can't travel, the error names it
         raise
     parent = Process("parent", LARGEST_VALUE, stop=how.stop)
-    with (
-        ExitStack() as started
-    ):  # whatever happens, nothing waits for the forks' ends of the pipes after this
+    # whatever happens, nothing waits for the forks' ends of the pipes after this
+    with ExitStack() as started:
         pipes = [_connect(worker, printed, at_end, started) for worker in team]
         parent.start(
             printed, at_end, how.command, descriptors=[fd for pair in pipes for fd in pair]

@@ -12,9 +12,8 @@ from .handouts import OWN_CODE
 
 
 def main() -> None:
-    gc.set_threshold(
-        100_000
-    )  # a page is a tree of many small objects, and hardly any of them is garbage
+    # a page is a tree of many small objects, and hardly any of them is garbage
+    gc.set_threshold(100_000)
     bar = tqdm(lessons(), desc="running the lessons", unit="lesson")
     try:
         pages = handouts([ran(lesson) for lesson in bar], own_code=ran(OWN_CODE), exercise=exercise)

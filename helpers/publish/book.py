@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from html import unescape
 from io import BytesIO
 from pathlib import Path
 
@@ -27,20 +26,14 @@ BOOK = BUILD / "book" / "zero_copy_measured.pdf"
 NO_BROWSER = "The book needs Chromium, which isn't installed; on Debian: apt-get install chromium"
 # The sandbox, which doesn't work in a container, is for pages of others.
 OPTIONS = "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run"
-OPTIONS += " --no-pdf-header-footer --generate-pdf-document-outline"
+OPTIONS += " --no-pdf-header-footer"
 LIMIT = 600  # seconds to print
 # Then come pages of other names.
 AFTER_LESSONS = (*reversed(APPENDICES.values()), "casebook.html", "claims.html", "glossary.html")
 LEFT_OUT = {"index.html", "search.html"}  # the contents take their place
 ON_SCREEN = "nav, script, button, template, [hidden]"
-IDS = {
-    "id",
-    "aria-labelledby",
-    "aria-describedby",
-    "aria-controls",
-    "headers",
-    "for",
-}  # attributes that hold ids
+# attributes that hold ids
+IDS = {"id", "aria-labelledby", "aria-describedby", "aria-controls", "headers", "for"}
 
 
 def chromium() -> str | None:
@@ -101,7 +94,8 @@ def book(folder: Path, into: Path = BOOK, *, browser: str) -> int:
     """Prints the pages in `folder` as one PDF, written whole or not at all; how many pages it has.
     HandoutError.
     """
-    made, places = chapters(folder), {}
+    made = chapters(folder)
+    places = {}
     into.parent.mkdir(parents=True, exist_ok=True)
     for _ in progress_bar(range(2), desc="printing", unit="time"):
         html = filled("book.html.j2", chapters=made, places=places, released=str(edition()))
@@ -112,7 +106,7 @@ def book(folder: Path, into: Path = BOOK, *, browser: str) -> int:
             "the contents have become longer by the numbers in them; give .page in book.css more "
             "room"
         )
-    write_whole(into, pdf)
+    write_whole(into, outlined(pdf, made))
     return count
 
 
@@ -121,7 +115,8 @@ def printed(html: str, folder: Path, browser: str) -> bytes:
     settings: with the user's, it'd hand the page to a browser that's open.
     """
     with temporary_folder(folder, ".printing") as room:
-        page, pdf = room / "book.html", room / "book.pdf"
+        page = room / "book.html"
+        pdf = room / "book.pdf"
         page.write_text(html, encoding="utf-8")
         own = (f"--user-data-dir={room / 'settings'}", f"--print-to-pdf={pdf}", page.as_uri())
         try:
@@ -135,44 +130,31 @@ def printed(html: str, folder: Path, browser: str) -> bytes:
         if done.returncode or not pdf.exists():
             *_, said = ["nothing", *done.stderr.strip().splitlines()]
             raise HandoutError(f"{browser} printed nothing; it says: {said}")
-        headings = re.findall(r"(?s)<h[1-4]\b[^>]*>(.*?)</h[1-4]>", html)
-        return outlined(
-            pdf.read_bytes(), [unescape(re.sub("<[^>]*>", "", heading)) for heading in headings]
-        )
+        return pdf.read_bytes()
 
 
-def outlined(pdf: bytes, headings: Iterable[str]) -> bytes:
-    """The PDF with each of these headings once in its outline. Chromium 156 repeats what was in a
-    line of one that it moved to the next page. Nothing else may move, so the bytes that go leave as
-    many spaces.
-    """
-    known = {"".join(heading.split()): " ".join(heading.split()) for heading in headings}
+def outlined(pdf: bytes, made: Iterable[Chapter]) -> bytes:
+    """The PDF with an outline of its chapters and their sections."""
+    from pypdf import PdfReader, PdfWriter
+    from pypdf.generic import Fit
 
-    def once(found: re.Match[bytes]) -> bytes:
-        in_hex, plain = (part and part.decode("latin1") for part in found.groups())
-        text = bytes.fromhex(in_hex).decode("utf-16-be") if in_hex else plain.replace("\\", "")
-        said = "".join(text.split())
-        if said not in known and (
-            heading := next((one for one in known if repeats(said, one)), "")
-        ):
-            kept = (
-                f"<FEFF{known[heading].encode('utf-16-be').hex()}>"
-                if in_hex
-                else f"({known[heading]})"
-            )
-            return f"/Title {kept}".encode("latin1").ljust(len(found[0]))
-        return found[0]
+    writer = PdfWriter(clone_from=BytesIO(pdf))
+    reader = PdfReader(BytesIO(pdf))
+    found = reader.named_destinations
 
-    return re.sub(rb"/Title (?:<FEFF([0-9A-F]*)>|\(((?:[^()\\\n]|\\.)*)\))", once, pdf)
+    def entry(anchor: str, text: str, above: object = None) -> object:
+        place = found["/" + anchor]
+        number = reader.get_destination_page_number(place)
+        return writer.add_outline_item(text, number, above, fit=Fit.xyz(top=place.top))
 
-
-def repeats(said: str, heading: str, begin: int = 0, times: int = 3) -> bool:
-    """Is it the heading from `begin` on, with a few parts of it said again?"""
-    ends = [end for end in range(len(heading), begin, -1) if said.startswith(heading[begin:end])]
-    if len(heading) in ends and len(said) == len(heading) - begin:
-        return True
-    rests = ((said[end - begin :], at) for end in ends for at in range(end))
-    return times > 0 and any(rest and repeats(rest, heading, at, times - 1) for rest, at in rests)
+    entry("contents", "Contents")
+    for chapter in made:
+        parent = entry(chapter.name, chapter.title)
+        for anchor, heading in chapter.sections:
+            entry(anchor, heading, parent)
+    whole = BytesIO()
+    writer.write(whole)
+    return whole.getvalue()
 
 
 def read_places(pdf: bytes) -> tuple[Mapping[str, int], int]:

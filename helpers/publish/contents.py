@@ -52,7 +52,9 @@ def _share(minutes: int, sections: list[Section]) -> None:
     """Whole minutes for each section, which add up: each ends at the nearest minute to where its
     work ends.
     """
-    total, worked, spent = sum(section.work for section in sections), 0.0, 0
+    total = sum(section.work for section in sections)
+    worked = 0.0
+    spent = 0
     for section in sections:
         worked += section.work
         section.minutes = round(minutes * worked / total) - spent

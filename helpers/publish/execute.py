@@ -30,15 +30,8 @@ from ..whole import alone
 
 CELL_TIMEOUT = 600  # seconds
 SAMPLED_EVERY = 0.2  # seconds: rarely enough not to disturb what a lesson measures
-READ = {
-    ".py",
-    ".toml",
-    ".mplstyle",
-    ".rs",
-    ".md",
-    ".json",
-    ".csv",
-}  # kinds of files that a lesson may read
+# kinds of files that a lesson may read
+READ = {".py", ".toml", ".mplstyle", ".rs", ".md", ".json", ".csv"}
 
 
 class LessonFailed(Exception):
@@ -57,7 +50,8 @@ def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = F
     until then is in `<name>.failed.ipynb`, and an older executed copy stays as it was.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    copy, failed = folder / lesson.name, folder / f"{lesson.stem}.failed.ipynb"
+    copy = folder / lesson.name
+    failed = folder / f"{lesson.stem}.failed.ipynb"
     with alone(generated()):  # because lessons share the files that they make
         key = _key(lesson)
         if not again and copy.exists():
@@ -101,10 +95,8 @@ def _run(notebook: NotebookNode, folder: Path) -> tuple[float, int]:
             "TQDM_DISABLE": "1",
             "ZERO_COPY_CLASS": "",
         }
-        environment |= {
-            "ZERO_COPY_STATE": f"{scratch}/state",
-            "IPYTHONDIR": f"{scratch}/ipython",
-        }  # not this user's
+        # not this user's
+        environment |= {"ZERO_COPY_STATE": f"{scratch}/state", "IPYTHONDIR": f"{scratch}/ipython"}
         start = time.perf_counter()
         try:
             client.execute(cleanup_kc=True, env=environment)
@@ -140,7 +132,8 @@ def _peak(manager: AsyncKernelManager) -> Iterator[list[int]]:
     don't count; pages shared by a fork count in each process. Where the system doesn't report
     "shared" (macOS, Windows), it is resident memory.
     """
-    samples, over = [0], threading.Event()
+    samples = [0]
+    over = threading.Event()
 
     def sample() -> None:
         while not over.wait(SAMPLED_EVERY):
@@ -172,9 +165,8 @@ def _key(lesson: Path) -> str:
     files = (
         path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in READ
     )
-    inputs = (
-        path for path in files if "target" not in path.relative_to(ROOT).parts
-    )  # without what cargo leaves
+    # without what cargo leaves
+    inputs = (path for path in files if "target" not in path.relative_to(ROOT).parts)
     python = f"{sys.implementation.cache_tag} {platform.python_version()}"
     digest = hashlib.sha256(os.environ.get("ZERO_COPY_EXECUTED_BY", python).encode())
     for path in (lesson, DATA / "claims.toml", *inputs):

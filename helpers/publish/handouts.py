@@ -95,7 +95,8 @@ def handouts(
     not at all. `own_code` is the page "Measure your own code", executed too; without `cases`, the
     whole casebook goes with them. Raises HandoutError with a list of all problems.
     """
-    lessons, own = [read(path) for path in notebooks], nbformat.read(own_code, as_version=4)
+    lessons = [read(path) for path in notebooks]
+    own = nbformat.read(own_code, as_version=4)
     own = Lesson(own_code.stem, own.cells[0].source.partition("\n")[0].removeprefix("# "), own)
     if problems := [problem for lesson in (*lessons, own) for problem in output_problems(lesson)]:
         raise HandoutError("\n".join(problems))  # the checks below could only repeat them
@@ -239,7 +240,8 @@ def page_problems(pages: Mapping[str, str]) -> list[str]:
 
 def _own_problems(tree: BeautifulSoup) -> Iterator[tuple[Any, str]]:
     """What spoils a page by itself, and the tag or the text that does."""
-    home, ids = os.path.expanduser("~"), set()
+    home = os.path.expanduser("~")
+    ids = set()
     folders = {str(ROOT), str(generated()), home, os.path.realpath(home)} - {"/", "/tmp", "~"}
     of_this_machine = re.compile(
         rf"({'|'.join(map(re.escape, sorted(folders, reverse=True)))})(?![\w-])"
@@ -331,9 +333,8 @@ def _index(lessons: Sequence[Lesson], sections: Mapping[str, Sequence[Section]])
     if {f"{name}.html" for name, _ in SHORT_PATH} <= sections.keys():
         for name, anchor in SHORT_PATH:
             named = (section for section in sections[f"{name}.html"] if section.anchor == anchor)
-            path.append(
-                (f"{name}.html", next(named, Section(anchor, anchor, 0)))
-            )  # a dead link stops the build
+            # a dead link stops the build
+            path.append((f"{name}.html", next(named, Section(anchor, anchor, 0))))
     about = {"title": "Lessons", "running": "", "lessons": lessons}
     return about | {"path": path, "exercises": exercises, "news": _news(NEWS)}
 

@@ -31,9 +31,8 @@ Edition = Literal["student", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
 STYLE = (TEMPLATE / "style.css").read_text(encoding="utf-8")
 COLOURED = set(re.findall(r"\.code \.(\w+)", STYLE))
-SCRIPTS = {
-    path.stem: path.read_text(encoding="utf-8") for path in TEMPLATE.glob("*.js")
-}  # no other may be in a page
+# no other may be in a page
+SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in TEMPLATE.glob("*.js")}
 _HASHES = " ".join(
     f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in SCRIPTS.values()
 )
@@ -107,7 +106,8 @@ def _add_notes(notebook: NotebookNode, path: Path) -> None:
     """
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     for heading, note in re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", text):
-        at, note = len(notebook.cells) - 1, note.strip()
+        at = len(notebook.cells) - 1
+        note = note.strip()
         if " " in heading:
             note = f"## {heading}\n\n{note}"
         elif (
@@ -146,9 +146,8 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
         for details in tree.find_all("details"):
             details["open"] = ""
         for box in tree.select("[data-exercise]"):
-            cell = box.find_parent(
-                attrs={"data-cell": True}
-            )  # its starter and its verdict come after it
+            # its starter and its verdict come after it
+            cell = box.find_parent(attrs={"data-cell": True})
             while (following := cell.find_next_sibling()) and following.css.match(
                 ".starter, :has(.zc-verdict)"
             ):

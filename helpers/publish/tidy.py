@@ -94,7 +94,8 @@ def _unnamed(cells: Sequence[dict[str, Any]]) -> Iterable[str]:
     """A line for each cell whose id wasn't chosen by a person, or is another cell's."""
     seen: list[Any] = []
     for number, cell in enumerate(cells, 1):
-        name, wrong = cell.get("id"), ""
+        name = cell.get("id")
+        wrong = ""
         if not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > 64:
             wrong = "which isn't lower-case words with hyphens, at most 64 letters"
         elif MACHINE_MADE.fullmatch(name):
@@ -112,7 +113,8 @@ def renew(lesson: Path) -> list[str]:
     """Brings the cells tagged "exercise" up to date, in place. Returns the keys of the exercises
     that had changed.
     """
-    notebook, renewed = json.loads(lesson.read_text(encoding="utf-8")), []
+    notebook = json.loads(lesson.read_text(encoding="utf-8"))
+    renewed = []
     for cell in notebook["cells"]:
         if (key := asked(cell)) and "".join(cell["source"]) != exercise(key).cell:
             cell["source"] = exercise(key).cell

@@ -27,7 +27,9 @@ def items(lesson: Lesson, exercise: Callable[[str], Exercise]) -> list[dict[str,
     `section` is the heading above, and `context` what the lesson says before a prediction, or "" if
     the item before has the same.
     """
-    tree, found, above = body(lesson, "student", exercise), [], {}
+    tree = body(lesson, "student", exercise)
+    found = []
+    above = {}
     for link in tree.find_all("a"):
         link.unwrap()
     lines = min(LINES // max(1, len(tree.select(".zc-exercise"))), MOST)
@@ -37,7 +39,8 @@ def items(lesson: Lesson, exercise: Callable[[str], Exercise]) -> list[dict[str,
     for key, shown in sorted(code.items(), key=lambda one: _length(one[1])):
         code[key], left = str(shown or "") if left >= _length(shown) else "", left - _length(shown)
     for asked in asking:
-        heading, item = asked.find_previous("h2"), {"context": ""}
+        heading = asked.find_previous("h2")
+        item = {"context": ""}
         if "data-exercise" in asked.attrs:
             values = {"asked": asked, "exercise": exercise(asked["data-exercise"]), "lines": lines}
             item["asks"], item["answer"] = (
@@ -96,7 +99,8 @@ def _prediction(asked: Tag, tree: BeautifulSoup) -> tuple[str, str]:
     measured. With it comes what else its cell shows, figures and tables, if no earlier prediction
     took that.
     """
-    asks, key = copy.copy(asked), f'[data-predicted="{asked["data-predict"]}"]'
+    asks = copy.copy(asked)
+    key = f'[data-predicted="{asked["data-predict"]}"]'
     told = tree.select_one(key) or asked.find_next(class_="zc-figure")  # which shows the guess too
     for line in asks.select("p:has([role=img])") or [asks]:
         blank = line.find(role="img")
@@ -112,6 +116,7 @@ def _quiz(asked: Tag) -> str:
     """The question and the choices, without what is said about them."""
     for choice in asked.select(".zc-choice"):
         text = choice.summary.extract()
-        text.name, text.attrs = "p", {"class": "zc-choice"}
+        text.name = "p"
+        text.attrs = {"class": "zc-choice"}
         choice.replace_with(text)
     return str(asked)

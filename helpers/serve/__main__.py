@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(
-        name, "1"
-    )  # a worker is one process on one core, and threads don't survive a fork
+    # a worker is one process on one core, and threads don't survive a fork
+    os.environ.setdefault(name, "1")
 
 from ..units import in_words, size  # noqa: E402
 from .supervisor import SMALLEST_BUDGET, watch  # noqa: E402  numpy reads them when it's imported

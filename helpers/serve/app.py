@@ -37,7 +37,8 @@ from .validation import Refused, digest_in, name_of, part_in, refused, room_on_d
 from .versions import Versions, version_at
 from .wire import FileAnswer
 
-LARGEST_MODEL, LARGEST_BODY = 4 * GiB, MiB
+LARGEST_MODEL = 4 * GiB
+LARGEST_BODY = MiB
 INLINE = 4 * MiB  # bytes of the file times pictures that an answer may take without a thread
 PID, ANSWERS, STARTS, ENDED = range(4)
 NEVER = -1000
@@ -82,15 +83,15 @@ class Scoreboard:
                 "pss": None,
             }
             row["ended by"] = None if code == NEVER else ended_by(code)
-            with suppress(
-                ProcessLookupError, PermissionError
-            ):  # it has just ended, or isn't ours to look at
+            # it has just ended, or isn't ours to look at
+            with suppress(ProcessLookupError, PermissionError):
                 for shares in sharing([pid]).rows:  # one, or none
                     models = files_in_memory(folder.resolve(), pid)
                     row["versions"] = len({(region.device, region.inode) for region, _ in models})
                     row["mapped"] = sum(region.end - region.start for region, _ in models)
                     row["mapped pss"] = sum(held["Pss"] for _, held in models)
-                    row["anonymous"], row["pss"] = shares.anonymous, shares.pss
+                    row["anonymous"] = shares.anonymous
+                    row["pss"] = shares.pss
             rows.append(row)
         columns = {key: [row[key] for row in rows] for key in TOTALS}
         total = {key: None if None in column else sum(column) for key, column in columns.items()}
@@ -127,7 +128,8 @@ class Service:
         return path
 
     async def put(self, request: Request) -> Response:
-        path, part = self.path(request, wanted=False), part_in(request, LARGEST_MODEL)
+        path = self.path(request, wanted=False)
+        part = part_in(request, LARGEST_MODEL)
         version = await receive(request, path, part)
         headers = {
             "Upload-Offset": str(part.last + 1),
@@ -139,7 +141,8 @@ class Service:
 
     async def get(self, request: Request) -> Response:
         if request.method == "HEAD" and "Repr-Digest" in request.headers:
-            path, digest = self.path(request, wanted=False), digest_in(request)
+            path = self.path(request, wanted=False)
+            digest = digest_in(request)
             offset = collected(parts_of(path, digest), request.headers.get("Upload-Length", ""))
             complete = bool(await published(path, digest))
             return Response(
@@ -148,7 +151,8 @@ class Service:
         return FileAnswer(self.path(request), request)
 
     async def answer(self, request: Request) -> Response:
-        path, backend = self.path(request), request.query_params.get("backend", "mapped")
+        path = self.path(request)
+        backend = request.query_params.get("backend", "mapped")
         if backend not in BACKENDS:
             raise Refused(404, f"no backend {backend[:100]!r}; there are {', '.join(BACKENDS)}")
         tenant = request.query_params.get("tenant")
@@ -157,9 +161,8 @@ class Service:
         version, yoke = await self.versions.lend(path, backend, own)
 
         def read() -> np.ndarray:
-            return yoke.get().read(
-                pictures
-            )  # no name for the view: it would be one more user of the file
+            # no name for the view: it would be one more user of the file
+            return yoke.get().read(pictures)
 
         try:
             if yoke.size * len(pictures) < INLINE:

@@ -141,7 +141,8 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(10)  # whoever watches comes first
     address, model = sys.argv[1:]
-    pictures, results = bytes.fromhex(sys.stdin.readline()), SimpleQueue()
+    pictures = bytes.fromhex(sys.stdin.readline())
+    results = SimpleQueue()
     for _ in range(CONNECTIONS):
         threading.Thread(
             target=ask_again_and_again, args=(address, model, pictures, results), daemon=True
@@ -152,7 +153,8 @@ def main() -> None:
     print(began, flush=True)
     while not ended.wait(TICK_S):
         tick = [results.get() for _ in range(results.qsize())]
-        now, took = time.monotonic(), sorted(seconds for seconds, _ in tick if seconds is not None)
+        now = time.monotonic()
+        took = sorted(seconds for seconds, _ in tick if seconds is not None)
         slowest = took[int(0.99 * len(took))] if took else None
         failures = Counter(reason for seconds, reason in tick if seconds is None)
         bodies = Counter(body for seconds, body in tick if seconds is not None).items()

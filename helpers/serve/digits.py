@@ -26,9 +26,8 @@ from .validation import Refused
 PIXELS, DIGITS, INK = 64, 10, 16
 NAMES = ("hidden.weight", "hidden.bias", "out.weight", "out.bias")
 BLOCK = 2 * MiB  # bytes of hidden units, for all pictures
-OWN = NAMES[
-    1:
-]  # what a tenant may change: not the largest tensor, so that a tenant's weights always borrow
+# what a tenant may change: not the largest tensor, so that a tenant's weights always borrow
+OWN = NAMES[1:]
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,8 @@ class Digits:
         at a time as fit into BLOCK, so a few MiB are enough for any model, and for as many pictures
         as a request may bring.
         """
-        ink, scores = pictures.astype(np.float32), self.out_bias
+        ink = pictures.astype(np.float32)
+        scores = self.out_bias
         ink /= INK
         step = max(1, BLOCK // (4 * max(1, len(pictures))))
         for at in range(0, len(self.hidden_bias), step):
@@ -93,7 +93,8 @@ def digits_in(view: memoryview) -> Digits:
     entries = read_header(view).entries
     if missing := [name for name in NAMES if name not in entries]:
         raise Refused(422, f"it has no tensor {missing[0]}", "names")
-    arrays, hidden = [], entries["out.weight"].shape[-1:]
+    arrays = []
+    hidden = entries["out.weight"].shape[-1:]
     shapes = ((*hidden, PIXELS), hidden, (DIGITS, *hidden), (DIGITS,))
     for name, shape in zip(NAMES, shapes, strict=True):
         entry = entries[name]
@@ -102,9 +103,8 @@ def digits_in(view: memoryview) -> Digits:
         if entry.begin % 4:
             reason = f"{name} begins at byte {entry.begin}, no multiple of 4: it can't be borrowed"
             raise Refused(422, reason, "aligned")
-        arrays.append(
-            np.frombuffer(view[entry.begin : entry.end], "<f4").reshape(shape)
-        )  # counted (lesson 07)
+        # counted (lesson 07)
+        arrays.append(np.frombuffer(view[entry.begin : entry.end], "<f4").reshape(shape))
     return Digits(*arrays)
 
 

@@ -80,18 +80,18 @@ def watch(folder: Path, workers: int, port: int, until: int | None, budget: int 
     """Keeps that many workers alive, until a signal comes or the descriptor `until` reads as ended.
     Prints the port.
     """
-    with suppress(
-        AttributeError, TypeError
-    ):  # where there's a mallopt(3), all threads share what they free
+    # where there's a mallopt(3), all threads share what they free
+    with suppress(AttributeError, TypeError):
         libc().mallopt(M_ARENA_MAX, 1)
     if budget is not None:
         warm()
-    resource.setrlimit(
-        resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1])
-    )  # no file for a crash
+    # no file for a crash
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     # what is there already stays shared with the workers, and collecting takes them a millisecond
     gc.freeze()
-    scoreboard, sockets, alive = Scoreboard(workers), listeners(workers, port), os.pipe()
+    scoreboard = Scoreboard(workers)
+    sockets = listeners(workers, port)
+    alive = os.pipe()
     for sign in ENDING:
         signal.signal(sign, _end)
     places = [Place() for _ in range(workers)]
@@ -197,9 +197,8 @@ async def work(service: Service, listening: socket.socket, alive: int, budget: i
     looking = asyncio.create_task(sweep())
     await Server(config).serve(sockets=[listening])
     looking.cancel()
-    resource.setrlimit(
-        resource.RLIMIT_DATA, (highest, highest)
-    )  # shutting down takes a thread, with its stack
+    # shutting down takes a thread, with its stack
+    resource.setrlimit(resource.RLIMIT_DATA, (highest, highest))
 
 
 def stop(places: list[Place]) -> None:
@@ -222,7 +221,8 @@ def _end(number: int, frame: object) -> None:
 
 def threads(count: int) -> ThreadPoolExecutor:
     """A pool whose threads are all there already."""
-    pool, all_there = ThreadPoolExecutor(count), Barrier(count)
+    pool = ThreadPoolExecutor(count)
+    all_there = Barrier(count)
     list(pool.map(lambda _: all_there.wait(), range(count)))
     return pool
 

@@ -23,11 +23,9 @@ from starlette.requests import Request
 from ..ideas.carts import MappedFile
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
-from ..whole import (
-    fcntl,
-    regular_file,
-    sync_folder,
-)  # no fcntl on Windows: lessons show this, but nobody serves
+
+# no fcntl on Windows: lessons show this, but nobody serves
+from ..whole import fcntl, regular_file, sync_folder
 from .digits import digits_in
 from .validation import DISK_FULL, LENGTH, Part, Refused, room_on_disk
 from .versions import version_at, version_of
@@ -44,17 +42,15 @@ async def receive(request: Request, path: Path, part: Part) -> str | None:
     with room_on_disk():
         async with locked(parts) as file:
             offset = os.fstat(file).st_size
-            if (
-                offset > part.size
-            ):  # from a request that gave another size: it can't become this file
+            # from a request that gave another size: it can't become this file
+            if offset > part.size:
                 os.ftruncate(file, 0)
                 offset = 0
             if part.first and not offset and (version := await published(path, part.digest)):
                 # by an earlier request, whose client lost the connection before the answer
                 return version
-            check_again = (
-                part.first == part.last == part.size - 1 == offset - 1
-            )  # all is there, but unchecked
+            # all is there, but unchecked
+            check_again = part.first == part.last == part.size - 1 == offset - 1
             if part.first != offset and not check_again:
                 headers = {"Upload-Offset": str(offset)}
                 raise Refused(409, f"byte {offset} comes next, not {part.first}", headers=headers)
@@ -75,7 +71,8 @@ async def write(request: Request, file: int, at: int) -> None:
     async for piece in request.stream():
         while piece:
             count = await asyncio.to_thread(os.pwrite, file, piece, at)
-            at, piece = at + count, piece[count:]
+            at = at + count
+            piece = piece[count:]
 
 
 def publish(file: int, parts: Path, path: Path, digest: bytes) -> str:

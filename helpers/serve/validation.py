@@ -17,11 +17,8 @@ from ..ideas.inbox import CONTENT_RANGE, DIGEST, NAME
 from ..ideas.safetensors import SafetensorsError
 
 LENGTH = re.compile(r"\d{1,18}", re.ASCII)
-DISK_FULL = (
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-)  # no room or no inode; the user's quota; the file's limit
+# no room or no inode; the user's quota; the file's limit
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Refused(Exception):
@@ -33,7 +30,10 @@ class Refused(Exception):
         self, status: int, reason: str, rule: str = "", headers: dict[str, str] | None = None
     ) -> None:
         super().__init__(reason)
-        self.status, self.reason, self.rule, self.headers = status, reason, rule, headers or {}
+        self.status = status
+        self.reason = reason
+        self.rule = rule
+        self.headers = headers or {}
 
 
 @contextmanager
@@ -75,15 +75,15 @@ def digest_in(request: Request) -> bytes:
 
 def part_in(request: Request, largest: int) -> Part:
     """Which part a PUT brings. Without Content-Range it's the whole file."""
-    content_length, content_range = (
-        request.headers.get("Content-Length", ""),
-        request.headers.get("Content-Range"),
-    )
+    content_length = request.headers.get("Content-Length", "")
+    content_range = request.headers.get("Content-Range")
     if not LENGTH.fullmatch(content_length):
         raise Refused(411, "a part says its length: Content-Length")
     length = int(content_length)
     if content_range is None:
-        first, last, size = 0, length - 1, length
+        first = 0
+        last = length - 1
+        size = length
     elif header := CONTENT_RANGE.fullmatch(content_range):
         first, last, size = map(int, header.groups())
     else:

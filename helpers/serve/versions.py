@@ -78,9 +78,8 @@ class Versions:
                 raise Refused(404, "there is no such tenant")
             if (yoke := self.cache.kept(key)) is not None:
                 return key.version, yoke
-            if (
-                key not in self.opening
-            ):  # one task, for all who wait for it: it goes on if one of them goes
+            # one task, for all who wait for it: it goes on if one of them goes
+            if key not in self.opening:
                 task = self.opening[key] = asyncio.create_task(asyncio.to_thread(self._open, key))
                 task.add_done_callback(lambda _, key=key: self.opening.pop(key))
             try:
@@ -101,9 +100,8 @@ class Versions:
         yoke = None
         with suppress(MemoryError):
             yoke = self.cache.get(key)
-        if (
-            yoke is None
-        ):  # not within an `except`: its traceback would keep what was copied until then
+        # not within an `except`: its traceback would keep what was copied until then
+        if yoke is None:
             self.let_go()
             yoke = self.cache.get(key)
         return yoke

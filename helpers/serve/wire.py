@@ -39,10 +39,8 @@ class FileAnswer(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with regular_file(self.path) as file:
             status = os.fstat(file.fileno())
-            length, kind = (
-                (b"content-length", b"%d" % status.st_size),
-                (b"content-type", b"application/octet-stream"),
-            )
+            length = (b"content-length", b"%d" % status.st_size)
+            kind = (b"content-type", b"application/octet-stream")
             raw = [(b"etag", f'"{version_of(status)}"'.encode()), length, kind]
             count = 0 if self.request.method == "HEAD" else status.st_size
             try:
@@ -56,9 +54,8 @@ class FileAnswer(Response):
                     await send({"type": "http.response.body", "body": data, "more_body": True})
                 await send({"type": "http.response.body"})
             finally:
-                await asyncio.to_thread(
-                    file.close
-                )  # if it's deleted, the last one to close it frees its pages
+                # if it's deleted, the last one to close it frees its pages
+                await asyncio.to_thread(file.close)
 
 
 class Protocol(LimitedProtocol):
@@ -73,9 +70,8 @@ class Protocol(LimitedProtocol):
     async def _send_file(self, file: BinaryIO, count: int) -> None:
         offset = 0
         try:
-            self.conn.send_with_data_passthrough(
-                h11.Data(data=range(count))
-            )  # h11 only asks for its len()
+            # h11 only asks for its len()
+            self.conn.send_with_data_passthrough(h11.Data(data=range(count)))
             while offset < count:
                 piece = min(count - offset, PIECE)
                 async with asyncio.timeout(max(TIMEOUT_S, piece / SLOWEST)):

@@ -26,7 +26,8 @@ def not_carried(
     user  what the sentence calls the function: "the cell"
     """
     for name, value in globals_of(function):
-        file, buffers = io.BytesIO(), []
+        file = io.BytesIO()
+        buffers = []
         try:
             Pickler(file, buffer_callback=buffers.append).dump(value)
             file.seek(0)

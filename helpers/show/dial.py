@@ -115,10 +115,8 @@ def _numbers(rows: Rows, units: Mapping[str, str], position: str) -> list[str]:
         f"{_title(meter)} {amount(rows[position][meter], unit)}" for meter, unit in units.items()
     ]
     first = next(iter(units))
-    value, measured = (
-        rows[position][first],
-        [row[first] for row in rows.values() if row[first] is not None],
-    )
+    value = rows[position][first]
+    measured = [row[first] for row in rows.values() if row[first] is not None]
     if value is not None and 0 < (lowest := min(measured)) < max(measured):
         numbers[0] += (
             f" ({'its lowest' if value == lowest else f'{value / lowest:.1f} times its lowest'})"

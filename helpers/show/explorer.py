@@ -62,7 +62,8 @@ class _Panel:
             style={"button_width": "auto"},
         )
         self.kind.observe(self._remap, "value")
-        x, button = explorer, self._button
+        x = explorer
+        button = self._button
         self.child = [
             button(
                 "Child reads",
@@ -128,7 +129,8 @@ class _Panel:
         rows = [self.grids, self.counters, buttons, self.message, below]
         self.box = ipywidgets.VBox(rows, layout={"max_width": "690px", "grid_gap": "6px"})
         self.box.add_class("zc-explorer")
-        self.shown, self.in_force = explorer.film[-2:][0], ADVICE[0]
+        self.shown = explorer.film[-2:][0]
+        self.in_force = ADVICE[0]
         self._show(explorer.film[-1])
         self.interactive = Interactive(self.box, page_film(explorer.film[-ON_PAPER:]))
 
@@ -164,7 +166,8 @@ class _Panel:
     def _show(self, step: Step) -> Picture:
         grids = page_film(_maps(step), before=_maps(self.shown))
         self.grids.value = grids._repr_html_()
-        self.shown, film = step, self.explorer.film
+        self.shown = step
+        film = self.explorer.film
         actions = ", ".join(f"<code>{escape(step.action)}</code>" for step in film[-LOGGED:])
         more = f"{len(film) - LOGGED:,} before, then " if len(film) > LOGGED else ""
         style = "font-size:smaller;opacity:.75;line-height:1.4"
@@ -236,9 +239,8 @@ def _counters(step: Step, advice: str) -> str:
 
 
 def _sizes(whose: str, pages: PageMap) -> dict[str, str]:
-    anonymous = pages.count(
-        PageState.ANONYMOUS, PageState.FORKED, PageState.SWAPPED
-    )  # it must be kept
+    # it must be kept
+    anonymous = pages.count(PageState.ANONYMOUS, PageState.FORKED, PageState.SWAPPED)
     lent = pages.count(PageState.FILE, PageState.SHARED)  # by the page cache
     sizes = {"anonymous": anonymous, "file-backed": lent}
     return {

@@ -88,7 +88,8 @@ class Picture:
         colour, and at a third or a fifth of an SVG's, which stores letters as outlines, and 400
         points per panel.
         """
-        full, small = io.BytesIO(), io.BytesIO()
+        full = io.BytesIO()
+        small = io.BytesIO()
         with look():
             self.figure.savefig(full, format="png", dpi=240, pil_kwargs={"compress_level": 0})
         colours = (

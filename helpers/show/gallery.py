@@ -15,10 +15,8 @@ from .text import BOLD, LINE, PLAIN, WARN, Line, fitted, width, write
 
 MOST, ROW, NARROWEST = 24, 8, 3  # pictures; per row; per row if their words are long
 WRONG = "✗ "
-SIDE, AIR = (
-    64,
-    12,
-)  # the page's pixels: a picture's longer side; the space around a picture and its words
+# the page's pixels: a picture's longer side; the space around a picture and its words
+SIDE, AIR = (64, 12)
 
 
 @look()

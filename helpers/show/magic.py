@@ -78,9 +78,8 @@ def names(text: str) -> list[str]:
 
 @magics_class
 class Measuring(Magics):
-    looks_like = staticmethod(
-        lambda run: ()
-    )  # the cases that a run may be, where there is a casebook
+    # the cases that a run may be, where there is a casebook
+    looks_like = staticmethod(lambda run: ())
 
     @no_var_expand
     @magic_arguments()
@@ -202,7 +201,9 @@ class Measuring(Magics):
                 runs = Comparison({name: [run]})
         if not runs:
             raise stopped  # here, where no traceback keeps what was to be carried
-        run, heads, many = runs[name], ["measured"], ""
+        run = runs[name]
+        heads = ["measured"]
+        many = ""
         if options.repeat > 1 and not stopped:
             heads = [f"run {number}" for number in range(1, options.repeat + 1)]
             many = f"The fastest of {options.repeat} runs, each in a fresh process."
@@ -235,14 +236,14 @@ class Measuring(Magics):
         """The code of that cell as a function that returns its last expression's value; the names
         that it assigns; and the modules of ours that it imports.
         """
-        compiler, text = self.shell.compile, self.shell.transform_cell(text)
+        compiler = self.shell.compile
+        text = self.shell.transform_cell(text)
         file = compiler.cache(text, number)
         try:
             tree = compiler.ast_parse(text, file)
             flags = compiler.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-            cell = compile(
-                tree, file, "exec", flags, dont_inherit=True
-            )  # which refuses `return` and `yield`
+            # which refuses `return` and `yield`
+            cell = compile(tree, file, "exec", flags, dont_inherit=True)
             if tree.body and isinstance(last := tree.body[-1], ast.Expr):
                 tree.body[-1] = ast.copy_location(ast.Return(last.value), last)
             awaits = "async " * bool(cell.co_flags & CO_COROUTINE)

@@ -77,10 +77,13 @@ class States:
         self.reason = pages.why
         if isinstance(pages, PageMap):
             self.names = {state: state.words for state in LOOKS}
-            self.pages, self.dirty, self.more = pages.states, None, []
+            self.pages = pages.states
+            self.dirty = None
+            self.more = []
         else:
             self.names = {PageState.FILE: "cached", PageState.ABSENT: "not cached"}
-            self.pages, self.dirty = None, pages.dirty_pages
+            self.pages = None
+            self.dirty = pages.dirty_pages
             if pages.cached is not None:
                 self.pages = np.where(pages.cached, PageState.FILE, PageState.ABSENT).astype(
                     np.uint8
@@ -169,7 +172,8 @@ class Layout(NamedTuple):
             return cls(1, 1, 1, 160)
         each = 1
         while True:
-            cells, least = -(-len(states.pages) // each), LEAST if each == 1 else LEAST_OF_MANY
+            cells = -(-len(states.pages) // each)
+            least = LEAST if each == 1 else LEAST_OF_MANY
             wanted = 2 ** max(4, math.ceil(math.log2(4 * cells) / 2))  # four times as wide as tall
             columns = min(wanted, 2 ** int(math.log2(width / least)))
             layout = cls(columns, -(-cells // columns), each, min(int(width) // columns, LARGEST))

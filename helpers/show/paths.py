@@ -17,10 +17,8 @@ from .words import Methods, by_name, count, ended, faults, with_machine
 
 Move = Literal["read/write", "map", "in kernel"]
 MOVES = {"read/write": "through user memory", "map": "mapped", "in kernel": "inside the kernel"}
-READS = {
-    "read/write": "copied into user memory",
-    "map": "lent to user memory",
-}  # if nothing is written
+# if nothing is written
+READS = {"read/write": "copied into user memory", "map": "lent to user memory"}
 HEADS = {
     "disk": "disk",
     "source": "page cache,\nthe file",

@@ -93,9 +93,11 @@ def rust(
     }
     names, *others = [tuple(figures) for figures in cells.values()]
     if not others:
-        header, rows = (chosen[0], "value"), list(cells[chosen[0]].items())
+        header = (chosen[0], "value")
+        rows = list(cells[chosen[0]].items())
     elif all(other == names for other in others):
-        header, rows = ("", *names), [(name, *figures.values()) for name, figures in cells.items()]
+        header = ("", *names)
+        rows = [(name, *figures.values()) for name, figures in cells.items()]
     else:
         header = ("", "figure", "value")
         rows = [

@@ -33,7 +33,7 @@ def amount(value: float | None, unit: str) -> str:
     if unit == "time":
         for factor, name in ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
             if not value or value >= 0.9995 * factor or name == "ns":
-                return f"{value / factor:.3g} {name}"
+                return f"{digits(value / factor)} {name}"
     return f"{digits(value)} {unit}"
 
 
@@ -96,7 +96,8 @@ def left_words(recording: Recording) -> str:
 
 def faults(recording: Recording) -> int | None:
     """Minor and major faults together: each lent a page, and perhaps the pages around it."""
-    minor, major = recording.faults.minor, recording.faults.major
+    minor = recording.faults.minor
+    major = recording.faults.major
     return None if minor is None or major is None else minor + major
 
 

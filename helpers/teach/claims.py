@@ -126,7 +126,7 @@ def in_words(measured: str | Mapping[str, float | str]) -> str:
         name: value if isinstance(value, str) else f"{value:.1%}"
         for name, value in measured.items()
     }
-    return ", ".join(f"{name} {text}" for name, text in texts.items())
+    return "; ".join(f"{name} {text}" for name, text in texts.items())
 
 
 def claims(path: Path | None = None) -> dict[str, Known]:
@@ -137,7 +137,8 @@ def claims(path: Path | None = None) -> dict[str, Known]:
         entries = tomllib.load(file)
     for id, entry in entries.items():
         lacking = [name for name in FIELDS if not str(entry.get(name, "")).strip()]
-        lessons, controls = entry.get("lessons"), entry.setdefault("controls", {})
+        lessons = entry.get("lessons")
+        controls = entry.setdefault("controls", {})
         if not isinstance(lessons, list) or not all(
             re.fullmatch(r"\d\d", str(lesson)) for lesson in lessons
         ):

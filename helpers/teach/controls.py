@@ -93,9 +93,8 @@ def _under(cell: Any, names: Mapping[str, Any], claim: str, case: str, control: 
     ) -> Any:
         if id == claim:
             for text, comparison in comparisons.items():
-                with suppress(
-                    Exception
-                ):  # a comparison that is reached only if those before it hold
+                # a comparison that is reached only if those before it hold
+                with suppress(Exception):
                     if not comparison():
                         failed.append(text)
         return holds()

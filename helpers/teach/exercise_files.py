@@ -281,7 +281,8 @@ def _module(path: Path, name: str) -> ModuleType:
     if loaded is not None and loaded.__file__ == str(path) and loaded.__stamp__ == stamp:
         return loaded
     module = ModuleType(name)
-    module.__file__, module.__stamp__ = str(path), stamp
+    module.__file__ = str(path)
+    module.__stamp__ = stamp
     sys.modules[name] = module
     try:
         exec(compile(path.read_bytes(), str(path), "exec"), vars(module))

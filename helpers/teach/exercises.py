@@ -98,12 +98,15 @@ class Exercise:
         """What `check` says, without counting it as an attempt; `fence(folder)` confines the
         processes there.
         """
-        size, source, attempt = units.size(self.size if size is None else size), None, None
+        size = units.size(self.size if size is None else size)
+        source = None
+        attempt = None
         try:
             if source := self._source(function):
                 judge = exercise_files.check(self.folder).judge
                 with folders.room("check") as folder, must_be_readable(folder):
-                    students, own = folder / "student", folder / "judge"
+                    students = folder / "student"
+                    own = folder / "judge"
                     students.mkdir()
                     own.mkdir()
                     attempt = Attempt(source, size, timeout, students, own, fence(students))
@@ -133,7 +136,8 @@ class Exercise:
             why = f"{begin}: {short(str(error), 600)}{exercise_files.place(error, self.folder)}"
             verdict = Verdict("not yet", why, cause=cause)
         figures = tuple(short(figure, 100) for figure in verdict.figures)
-        judged, recording = _elsewhere(source), attempt and attempt.recording
+        judged = _elsewhere(source)
+        recording = attempt and attempt.recording
         return replace(
             verdict,
             because=short(verdict.because),
@@ -281,7 +285,8 @@ def exercise(key: str) -> Exercise:
 
 def read(folder: Path) -> Exercise:
     front, prompt = exercise_files.front_matter(folder)
-    key, hints = f"{folder.parent.name}.{folder.name}", exercise_files.hints(folder)
+    key = f"{folder.parent.name}.{folder.name}"
+    hints = exercise_files.hints(folder)
     starter = exercise_files.source(folder / "starter.py")
     solution = exercise_files.solution(folder, exercise_files.asked_for(starter))
     return Exercise(key, folder, prompt, hints, starter, solution, **front)

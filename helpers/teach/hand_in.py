@@ -31,7 +31,7 @@ class NotSaved(ValueError):
     """What was run isn't what the notebook's file holds."""
 
 
-def hand_in(lesson: str = "", name: str = "", file: str | Path = "") -> Said:
+def hand_in(lesson: str | int = "", name: str = "", file: str | Path = "") -> Said:
     """Makes hand-in/02_<name>.zip in the student's folder from a notebook as saved, and says what
     it holds.
 
@@ -44,7 +44,9 @@ def hand_in(lesson: str = "", name: str = "", file: str | Path = "") -> Said:
     "cb". FileNotFoundError if there's no copy, NoNotebook if it can't be read, NotSaved if this
     kernel ran another answer than it holds. ValueError without `lesson`, away from its notebook.
     """
-    mine, folder = kernel.notebook(), folders.work()
+    lesson = str(lesson)  # 0 is lesson 00
+    mine = kernel.notebook()
+    folder = folders.work()
     if not lesson and not (mine and mine.name[:2] in [path.name[:2] for path in folders.lessons()]):
         raise ValueError(
             'this is no lesson\'s notebook; say which lesson to hand in: hand_in("02")'
@@ -80,9 +82,8 @@ def hand_in(lesson: str = "", name: str = "", file: str | Path = "") -> Said:
     predicted = json.dumps(predictions | clicked, indent=1, sort_keys=True) + "\n"
     with zipfile.ZipFile(zipped := BytesIO(), "w") as archive:
         for entry, data in ((original.name, content(path)), ("predictions.json", predicted)):
-            archive.writestr(
-                zipfile.ZipInfo(entry), data, zipfile.ZIP_DEFLATED
-            )  # without today's time
+            # without today's time
+            archive.writestr(zipfile.ZipInfo(entry), data, zipfile.ZIP_DEFLATED)
     try:
         made.parent.mkdir(exist_ok=True)
         folders.write_whole(made, zipped.getvalue())
@@ -154,7 +155,8 @@ def _stand(asked: Exercise, cells: Sequence[Cell], there: Collection[str] = ()) 
         if broken := not_python(cells, asked.name):
             return "can't be graded", broken
         return "starter" if found else "not there", ""
-    again, counts = (found.again or "").strip("<>"), found.file.strip("<>")
+    again = (found.again or "").strip("<>")
+    counts = found.file.strip("<>")
     note = (
         f"{again} defines it again below the cell that checks it; what counts is {counts}, which "
         "you checked."

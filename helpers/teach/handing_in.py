@@ -21,9 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--file", default="", help="the notebook; by default your copy with an answer, saved last"
     )
     options = parser.parse_args(arguments)
-    sys.stdout.reconfigure(
-        errors="replace"
-    )  # a name may hold what the terminal's encoding can't show
+    # a name may hold what the terminal's encoding can't show
+    sys.stdout.reconfigure(errors="replace")
     try:
         print(hand_in(options.lesson, options.name, options.file))
     except (OSError, ValueError) as error:

@@ -35,8 +35,10 @@ def kind_of(value, type=type) -> str:
     (Py_TPFLAGS_IMMUTABLETYPE); any other type is "class bytearray". `type` is Python's own, as it
     was before the student's code ran.
     """
-    kind, about = type(value), type.__dict__
-    name, module = about["__qualname__"].__get__(kind), about["__module__"].__get__(kind)
+    kind = type(value)
+    about = type.__dict__
+    name = about["__qualname__"].__get__(kind)
+    module = about["__module__"].__get__(kind)
     if not about["__flags__"].__get__(kind) & 1 << 8:
         return f"class {name}"
     return name if module == "builtins" else f"{module}.{name}"

@@ -177,7 +177,8 @@ class Attempt:
             inspect=look,
             heap=not kinds_are_told_apart(),
         )
-        run, self.ran = measured(self.started(runner), args, how, self.source.name), True
+        run = measured(self.started(runner), args, how, self.source.name)
+        self.ran = True
         self.recording = replace(
             run, error=(run.error or "").replace(f"{self.folder}{os.sep}", "") or None
         )
@@ -189,16 +190,15 @@ class Attempt:
         """`workers`, with `runner(function, *args)` in each. Raises NotYet if what was handed out
         has changed.
         """
-        crowd, self.ran = at_work(self.started(runner), args, count, self._how(modules)), True
+        crowd = at_work(self.started(runner), args, count, self._how(modules))
+        self.ran = True
         self.unharmed()
         return crowd
 
     def _how(self, modules: Sequence[str], shared: Sequence[Path] = (), **more: Any) -> Options:
-        modules, command, self.ran = (
-            (*modules, *self.source.modules),
-            self.fence.command(*shared),
-            False,
-        )
+        modules = (*modules, *self.source.modules)
+        command = self.fence.command(*shared)
+        self.ran = False
         return Options(
             timeout=self.timeout, modules=modules, command=command, stop=self.fence.stop, **more
         )
@@ -383,7 +383,8 @@ def within(run: Recording, budget: int, done: str, half: str = "") -> Verdict:
     right so far. NotYet("too-much-memory") if it didn't. Where kinds of memory can't be told apart,
     the heap counter stands in.
     """
-    own, limit = own_memory(run), in_words(budget, "bytes")
+    own = own_memory(run)
+    limit = in_words(budget, "bytes")
     sizes = {
         f"anonymous at its peak (budget {limit})": own,
         "file-backed": run.peak.file,
@@ -505,7 +506,8 @@ def first_difference(path: Path, other: Path) -> int | None:
     """
     with opened(path) as first, opened(other) as second:
         for at in count(step=MiB):
-            a, b = first.read(MiB), second.read(MiB)
+            a = first.read(MiB)
+            b = second.read(MiB)
             if a != b:
                 least = min(len(a), len(b))
                 return at + next((i for i in range(least) if a[i] != b[i]), least)
@@ -534,7 +536,8 @@ def right_for_each(
     """
     kinds = secrets.SystemRandom().sample(list(cases), len(cases))
     run = attempt.run(inside.answers, [cases[kind] for kind in kinds], memory_limit=256 * MiB)
-    said, slips = dict(zip(kinds, run.value, strict=True)), []
+    said = dict(zip(kinds, run.value, strict=True))
+    slips = []
     for kind, case in cases.items():
         try:
             fault(said[kind], *((expected[kind],) if expected else ()), *case)

@@ -27,7 +27,9 @@ def merged(base: Sequence[Cell], mine: Sequence[Cell], theirs: Sequence[Cell]) -
     old, own, new = ({cell["id"]: cell for cell in cells} for cells in (base, _named(mine), theirs))
     cells, left = {}, []
     for name in own | new:
-        was, is_, will = old.get(name), own.get(name), new.get(name)
+        was = old.get(name)
+        is_ = own.get(name)
+        will = new.get(name)
         if not is_:
             if not was:
                 cells[name] = _without_outputs(will)

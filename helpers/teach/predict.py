@@ -90,7 +90,8 @@ class Prediction(Lasting):
         """Answers in code, as the inputs do by hand: `guess.keep(256)`, `guess.keep({"mmap": 0})`;
         None forgets. Raises ValueError for a value that doesn't answer this question.
         """
-        late, answer = self._after is not None, self.checked(value)
+        late = self._after is not None
+        answer = self.checked(value)
         if value is not None and answer is None:
             number = (
                 "a number from "
@@ -151,7 +152,8 @@ class Prediction(Lasting):
     @property
     def status(self) -> str:
         """The line that says what is kept: "kept: 256 MiB"."""
-        value, sent = self.value, wall.said(self.key)
+        value = self.value
+        sent = wall.said(self.key)
         text = "no prediction yet" if value is None else f"kept: {self.told(value)}"
         return f"{text} ({AFTERWARDS})" if self.late else f"{text}; {sent}" if sent else text
 
@@ -200,7 +202,8 @@ class Prediction(Lasting):
         return all_of_it
 
     def _repr_html_(self) -> str:
-        value, numbers = self.value, self._numbers
+        value = self.value
+        numbers = self._numbers
         if self.kind in NUMBERS:
             shown = dict.fromkeys(self.names, f"{_BLANK} {escape(self.unit)}".rstrip())
             shown |= {
@@ -279,10 +282,8 @@ class Prediction(Lasting):
         """
         result = f"{measured}"
         if self.kind in NUMBERS:
-            by_name, guesses = (
-                measured if self.kind == "numbers" else {"": measured},
-                _by_name(guess),
-            )
+            by_name = measured if self.kind == "numbers" else {"": measured}
+            guesses = _by_name(guess)
             numbers = {name: by_name[name] for name in self.names if name in by_name}
             if guesses:
                 return " ".join(
@@ -359,7 +360,9 @@ def _inputs(prediction: Prediction) -> list[widgets.Widget]:
     """Text inputs for numbers, empty at first: a number input begins at 0, so 0 couldn't be
     predicted.
     """
-    value, names, style = prediction.value, prediction.names, {"description_width": "initial"}
+    value = prediction.value
+    names = prediction.names
+    style = {"description_width": "initial"}
     if prediction.kind == "choice":
         return [
             widgets.RadioButtons(

@@ -31,15 +31,15 @@ def progress() -> Said:
     caption = (
         f"{sum(exercise.was_right for exercise in known)} of {len(known)} exercises are right."
     )
-    done, most = sum(dones), sum(mosts)
+    done = sum(dones)
+    most = sum(mosts)
     begun_first = sorted(filter(None, next_up), key=lambda step: not step.startswith("`"))
     after = f"{done} of {most} done. " + (
         f"**Next:** {begun_first[0]}." if begun_first else "That's all there is."
     )
     full = BAR * done // most
-    outcomes = {
-        sign: outcome for outcome, (sign, *_) in BADGES.items()
-    }  # a badge for each sign and its words
+    # a badge for each sign and its words
+    outcomes = {sign: outcome for outcome, (sign, *_) in BADGES.items()}
     cells = html_table(caption, HEADER, rows)
     table = re.sub(
         "([✓○]) ([^·<]+[^ ·<])", lambda found: badge(outcomes[found[1]], found[2]), cells
@@ -64,15 +64,14 @@ def _lesson(path: Path, known: tuple[Exercise, ...]) -> tuple[tuple[str, ...], i
     there are; and what comes next: a line of code in a lesson that was begun, otherwise the lesson;
     "" if all is done.
     """
-    number, texts = path.name[:2], ["".join(cell["source"]) for cell in read(path)["cells"]]
+    number = path.name[:2]
+    texts = ["".join(cell["source"]) for cell in read(path)["cells"]]
     title = texts[0].splitlines()[0].lstrip("# ")
     asked = {key for text in texts for key in ASKED.findall(text)}
     on_time = asked & set(state.read(FILE))
     late = {key for key, value in state.read(LATE).items() if value} & asked - on_time
-    asks, mine = (
-        quizzes(number),
-        [exercise for exercise in known if exercise.key.startswith(f"{number}.")],
-    )
+    asks = quizzes(number)
+    mine = [exercise for exercise in known if exercise.key.startswith(f"{number}.")]
     left = [f'`exercise("{exercise.key}")`' for exercise in mine if not exercise.was_right]
     unsolved = [f'`quiz("{quiz.key}")`' for quiz in asks if not quiz.solved]
     predicted = f"{len(on_time | late)} of {len(asked)}{f', {len(late)} late' if late else ''}"
@@ -89,10 +88,8 @@ def _lesson(path: Path, known: tuple[Exercise, ...]) -> tuple[tuple[str, ...], i
 
 
 def _stand(exercise: Exercise) -> str:
-    name, times = (
-        exercise.folder.name,
-        "once" if exercise.attempts == 1 else f"{exercise.attempts} times",
-    )
+    name = exercise.folder.name
+    times = "once" if exercise.attempts == 1 else f"{exercise.attempts} times"
     if exercise.was_right:
         return f"✓ {name}: right"
     return f"○ {name}: tried {times}" if exercise.attempts else f"{name}: not attempted"

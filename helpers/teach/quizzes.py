@@ -89,7 +89,8 @@ class Quiz(Lasting):
         """The feedback on a choice, for where nothing can be clicked. Raises ValueError for an
         unknown letter.
         """
-        given, choices = letter.strip("() ").lower(), dict(self.lettered)
+        given = letter.strip("() ").lower()
+        choices = dict(self.lettered)
         if given not in choices:
             raise ValueError(f"{letter!r} isn't a choice; there are: {', '.join(choices)}")
         self._keep(given)

@@ -34,13 +34,10 @@ NEEDED = {
     "page states": "Page states are not measured here",
     "sharing": "Shares of memory are not measured here",
 }
-LEAST_LEFT = (
-    512 * MiB
-)  # with less, four workers get the notebook killed, and the page cache loses what is measured
-IN_MEMORY, LIMITED = (
-    "These files are in memory",
-    "of this container's memory",
-)  # why a recorded run is shown
+# with less, four workers get the notebook killed, and the page cache loses what is measured
+LEAST_LEFT = 512 * MiB
+# why a recorded run is shown
+IN_MEMORY, LIMITED = ("These files are in memory", "of this container's memory")
 MOST_SAMPLES = 200  # of one run, in the file
 LARGEST_VALUE = 4096  # bytes of JSON
 
@@ -79,14 +76,14 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
             value = made
         why = next((NEEDED[meter] for meter in value.missing if meter in NEEDED), None)
         system = getattr(getattr(value, "machine", None), "file_system", None)
-        if (
-            not why and system and folders.in_memory(system)
-        ):  # nothing comes from a disk, and pages count as shared
+        # nothing comes from a disk, and pages count as shared
+        if not why and system and folders.in_memory(system):
             why = f"{IN_MEMORY} ({system}): no disk to measure, unless ZERO_COPY_DATA names one"
         if not why and (short := _lacking()):
             why = f"Not measured here: {short}"
     except NotMeasuredHere as error:
-        refused, why = error, f"Not measured here: {error}"
+        refused = error
+        why = f"Not measured here: {error}"
     if why is None:
         if os.environ.get("ZERO_COPY_RECORD") == "1":
             folders.write_whole(path, json.dumps(_plain(value), separators=(",", ":")) + "\n")
@@ -100,10 +97,8 @@ def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = 
         return value
     if running_shell():
         stood_in.append(name)
-    words, cell = (
-        f"{why}. Recorded figures, made on: {machine}",
-        getattr(running_shell(), "execution_count", None),
-    )
+    words = f"{why}. Recorded figures, made on: {machine}"
+    cell = getattr(running_shell(), "execution_count", None)
     if cell is None or _said.get(words) != cell:
         print(words)
     _said[words] = cell
@@ -117,7 +112,8 @@ def read(path: Path) -> tuple[Measured, Machine | None]:
     plain = json.loads(path.read_text(encoding="utf-8"))
     machine = None
     if isinstance(plain, dict) and set(plain) == {"machine", "made"}:
-        machine, plain = Machine(**plain["machine"]), plain["made"]
+        machine = Machine(**plain["machine"])
+        plain = plain["made"]
     for kind in (Recording, Film, Sharing, Load, Comparison):
         with suppress(ValueError, KeyError, TypeError):
             run = kind.from_json(plain)
@@ -130,7 +126,8 @@ def _lacking() -> str:
     left; else "".
     """
     global _killed
-    before, _killed = _killed, killed()
+    before = _killed
+    _killed = killed()
     left, limit = memory_left() or (LEAST_LEFT, 0)
     if _killed == before and left >= LEAST_LEFT:
         return ""
@@ -164,9 +161,8 @@ def _short(run: Recording) -> Recording:
         even = np.linspace(0, len(run.times) - 1, MOST_SAMPLES - len(series)).astype(int)
         indices = np.unique(np.append(even, [values.argmax() for values in series.values()]))
         series = {name: values[indices] for name, values in series.items()}
-    message = (
-        run.error and run.error.strip().splitlines()[-1]
-    )  # the rest of a trace names files of that machine
+    # the rest of a trace names files of that machine
+    message = run.error and run.error.strip().splitlines()[-1]
     return replace(run, **series, value=_short_value(run.value), error=message)
 
 

@@ -26,31 +26,17 @@ from typing import Any
 from ..kernel import running_shell
 
 Cell = tuple[str, str]  # the file that a traceback names, and its text
-NOT_PYTHON = (
-    SyntaxError,
-    ValueError,
-    RecursionError,
-    MemoryError,
-)  # from compile(), whatever the text
+# from compile(), whatever the text
+NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
 IMPORTS = (ast.Import, ast.ImportFrom)
 DEFINES = (*IMPORTS, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 ASSIGNS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete)
 PYTHON = (sys.prefix, sys.base_prefix, site.getusersitepackages(), Path(__file__).parents[1])
-COURSE, ANYWHERE = (
-    "helpers.",
-    ("helpers.units", "helpers.ideas"),
-)  # its other rooms measure, make files or ask
-ASKS = {
-    "input",
-    "getpass",
-    "open",
-    "get_ipython",
-    "In",
-    "Out",
-    "_",
-    "__",
-    "___",
-}  # what these gave can't be had again
+# its other rooms measure, make files or ask
+COURSE = "helpers."
+ANYWHERE = ("helpers.units", "helpers.ideas")
+# what these gave can't be had again
+ASKS = {"input", "getpass", "open", "get_ipython", "In", "Out", "_", "__", "___"}
 AWAY = "your function is called in a fresh process, here and in class, and `{0}` isn't there: "
 ONLY_THERE = (
     AWAY
@@ -76,12 +62,10 @@ class Source:
     """A function as source."""
 
     name: str
-    steps: tuple[
-        CodeType, ...
-    ]  # the statements that make it, compiled, in the order of their execution
-    texts: Mapping[str, str] = field(
-        repr=False
-    )  # the text of their files, by the name that a traceback gives
+    # the statements that make it, compiled, in the order of their execution
+    steps: tuple[CodeType, ...]
+    # the text of their files, by the name that a traceback gives
+    texts: Mapping[str, str] = field(repr=False)
     modules: tuple[str, ...]  # what they import anywhere, without the student's own modules
     code: CodeType | None  # of the function itself; None if it isn't a `def`
     again: str | None = (
@@ -160,7 +144,8 @@ def answer(exercise: Any, cells: Sequence[Cell], in_kernel: Collection[str] = ()
     asked for; or else what isn't an attempt. Raises NotCarried if it can't be judged away from the
     notebook.
     """
-    program, other = [*statements(cells)], None
+    program = [*statements(cells)]
+    other = None
     checked = [*_checked(program, exercise.key)]
     defined = [at for at in reversed(range(len(program))) if exercise.name in program[at].binds]
     for number, (at, value) in enumerate(
@@ -225,13 +210,11 @@ def _checked(program: Sequence[Statement], key: str) -> Iterator[tuple[int, ast.
                 and getattr(call.func, "attr", "") == "check"
                 and call.args
             ):
-                by = makers(
-                    program[:at], getattr(call.func.value, "id", "")
-                )  # one = exercise("02.chunks")
+                # one = exercise("02.chunks")
+                by = makers(program[:at], getattr(call.func.value, "id", ""))
                 parts = ast.walk(by[-1].node if by else call.func.value)
-                is_own = (
-                    getattr(call.args[0], "id", "") in program[at].binds
-                )  # for one in (first, second): …
+                # for one in (first, second): …
+                is_own = getattr(call.args[0], "id", "") in program[at].binds
                 if not is_own and any(getattr(part, "value", None) == key for part in parts):
                     yield at, call.args[0]
 
@@ -267,14 +250,12 @@ def _as_run(shell: Any, number: int, text: str) -> str:
     running = lines[:1] if number == running_cell(shell) else []
     failed = getattr(shell.history_manager, "exceptions", {}).get(number, {})
     trace = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(failed.get("traceback", ())))
-    raised = re.findall(
-        rf"\bIn ?\[{number}\], line (\d+)\n", trace
-    )  # "…, line 3, in f()" is another frame
+    # "…, line 3, in f()" is another frame
+    raised = re.findall(rf"\bIn ?\[{number}\], line (\d+)\n", trace)
     if not running and not raised:
         return text
-    line = int([*raised, *running][-1]) + text.lstrip().startswith(
-        "%%"
-    )  # which counts from the line after it
+    # which counts from the line after it
+    line = int([*raised, *running][-1]) + text.lstrip().startswith("%%")
     ended = [
         node.end_lineno
         for node in parsed(text)
@@ -336,9 +317,8 @@ def makers(program: Sequence[Statement], name: str) -> list[Statement]:
         for one in binding
     ]
     last = max((at for at in range(len(anew)) if anew[at]), default=0)
-    imports = binding and isinstance(
-        binding[last].node, IMPORTS
-    )  # whose functions don't change it: os.remove(path)
+    # whose functions don't change it: os.remove(path)
+    imports = binding and isinstance(binding[last].node, IMPORTS)
     return [
         one for one in binding[last:] if not imports or isinstance(one.node, (*IMPORTS, *ASSIGNS))
     ]
@@ -356,7 +336,10 @@ def source_of(
     else below. `in_kernel` are the names that the notebook has, by whatever way. Raises NotCarried
     for what can't be had away from the notebook.
     """
-    above, below, steps, visited = program[: at + 1], program[at + 1 :], {}, set()
+    above = program[: at + 1]
+    below = program[at + 1 :]
+    steps = {}
+    visited = set()
     if isinstance(value, ast.Name):
         name = value.id
     else:
@@ -380,10 +363,10 @@ def source_of(
         if not by and need in in_kernel and need != name:
             raise NotCarried(NO_CELL.format(need))
         for one in by:
-            result, modules = getattr(one.node, "value", None), imported(one.node)
-            alias = (
-                isinstance(result, ast.Lambda) or getattr(result, "id", "_")[0] != "_"
-            )  # h = g, but not n = _
+            result = getattr(one.node, "value", None)
+            modules = imported(one.node)
+            # h = g, but not n = _
+            alias = isinstance(result, ast.Lambda) or getattr(result, "id", "_")[0] != "_"
             runs = not (alias or isinstance(one.node, DEFINES))
             if own := next((module for module in modules if not _is_installed(module)), ""):
                 raise NotCarried(OWN_FILE.format(own))

@@ -67,7 +67,8 @@ def join(address: str = "", key: str = "") -> Said:
     text = "You have left the class. Predictions stay in your own folder."
     if _current() is None:
         text = "You are in no class. Predictions stay in your own folder."
-    _joined, _ = None, _status.clear()
+    _joined = None
+    _ = _status.clear()
     os.environ.pop(CLASS, None)
     state.keep(FILE, "since", None)
     if address:
@@ -109,9 +110,8 @@ def vote(question: str, answer: Any) -> None:
     global _last
     if (wall := _current()) and not wall.key:
         path = f"votes/{wall.voter}/{quote(question, safe='')}"
-        _last = max(
-            time.time_ns(), _last + 1
-        )  # of two, the later one counts, also when the clock was set back
+        # of two, the later one counts, also when the clock was set back
+        _last = max(time.time_ns(), _last + 1)
         _put(wall, path, {"answer": answer, "at": _last}, question)
 
 

@@ -1,7 +1,7 @@
 """A student's own copies of the lessons: made, and brought up to a new edition without losing what
 the student wrote.
 
-make lab                 python -m helpers.teach.work              before JupyterLab starts
+make lab                 python -m helpers.teach.work --once       before JupyterLab starts
 make fresh LESSON=02     python -m helpers.teach.work --fresh 02   another copy, beside the first
 
 Each copy's metadata has the digest of the lesson that it was made from, and a hidden folder keeps
@@ -15,13 +15,14 @@ import os
 import re
 import sys
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import EllipsisType
+from typing import NamedTuple
 
 from ipykernel.ipkernel import IPythonKernel
 from jupyter_client.connect import jupyter_runtime_dir
@@ -41,6 +42,10 @@ STOP_ON_A_HUB = "stop your server (File > Hub Control Panel > Stop My Server)"
 CHANGED = (
     "This exercise has changed since this cell ran. Run it again: what is below is from before.\n"
 )
+RUNS_ALREADY = (
+    "JupyterLab runs on your copies already. Open it at {}\n"
+    "(To start it anew, first end it with Ctrl-C in the terminal that it runs in.)"
+)
 TIMEOUT_S = 5  # for a running JupyterLab to say what's open
 
 
@@ -59,7 +64,9 @@ class Work:
         written, or the disk is full.
         """
         new: list[Path] = []
-        in_use = cache(lambda: [*open_in_jupyterlab(self.folder)])
+        in_use = cache(
+            lambda: [path for server in servers(self.folder) for path in server.notebooks]
+        )
         yield from self._each(
             folders.lessons(self.lessons), lambda lesson: self._bring(lesson, new, in_use)
         )
@@ -110,7 +117,8 @@ class Work:
         """Makes a copy, or brings it up to date. A lesson that never had a copy is noted in
         `new`.
         """
-        path, was = self._copy(lesson), _now(self._copy(lesson))
+        path = self._copy(lesson)
+        was = _now(self._copy(lesson))
         if was is None:
             known = any(self._base(lesson, "").parent.glob(f"{lesson.stem}.*"))
             self._write(lesson, path, was)
@@ -130,10 +138,8 @@ class Work:
 
     def _merge(self, lesson: Path, path: Path, was: bytes) -> str:
         """Merges what the edition changed into the student's copy, and keeps the copy as it was."""
-        before, name = (
-            self.folder / HIDDEN / "before",
-            re.sub(r"\W+", "-", str(self.edition)).strip("-"),
-        )
+        before = self.folder / HIDDEN / "before"
+        name = re.sub(r"\W+", "-", str(self.edition)).strip("-")
         _put(folders.free(before / f"{path.stem}.before-{name}.ipynb"), was)
         done = self._write(lesson, path, was)
         copies = sorted(
@@ -141,14 +147,17 @@ class Work:
         )
         for old in copies[:-EARLIER_COPIES]:
             old.unlink()
-        brought = [
-            cell for cell in done.cells if cell["id"] in done.brought
-        ]  # what was removed has no name any more
+        # what was removed has no name any more
+        brought = [cell for cell in done.cells if cell["id"] in done.brought]
+        known = {line for cell in read(path, was)["cells"] for line in _lines(cell)}
         line = (
             f"{lesson.name}: {in_unit(len(done.brought), 'cells')} brought in from the edition "
             f"{self.edition}"
         )
-        line += f": {_named(brought)}." if brought else "."
+        code = [cell for cell in brought if cell["cell_type"] == "code"]
+        line += f": {_named(code, known)}." if code else "."
+        if texts := [cell for cell in brought if cell not in code]:
+            line += f" New or changed text: {_named(texts, known)}."
         if done.kept:
             line += f" Where you and the edition differ, yours stays: {_named(done.kept)}."
             line += (
@@ -162,10 +171,11 @@ class Work:
         since the last time. Above what its cells showed they say so. A notebook that is in use
         waits.
         """
-        kept, known, before = self.folder / HIDDEN / "exercises.json", {}, {}
-        with suppress(
-            OSError, ValueError
-        ):  # none yet, or damaged: nothing is known of earlier ones
+        kept = self.folder / HIDDEN / "exercises.json"
+        known = {}
+        before = {}
+        # none yet, or damaged: nothing is known of earlier ones
+        with suppress(OSError, ValueError):
             before = json.loads(content(kept))
         for prompt in sorted(self.exercises.glob("[0-9][0-9]/*/prompt.md")):
             key = f"{prompt.parent.parent.name}.{prompt.parent.name}"
@@ -187,7 +197,9 @@ class Work:
         """
         theirs = read(lesson)
         mine = theirs | {"cells": []} if was is None else read(path, was)
-        digest, made_from, base = _digest_of(theirs), _made_from(mine), []
+        digest = _digest_of(theirs)
+        made_from = _made_from(mine)
+        base = []
         with suppress(NoNotebook):
             handed_out = read(self._base(lesson, made_from))
             base = handed_out["cells"] if _digest_of(handed_out) == made_from else []
@@ -212,8 +224,11 @@ class Work:
 
     def _follow(self, file: Path) -> str:
         """Updates the copy of a file beside the lessons, unless the student has changed it."""
-        path, theirs, line = self._copy(file), content(file), ""
-        was, base = _now(path), self._base(file, _digest(theirs))
+        path = self._copy(file)
+        theirs = content(file)
+        line = ""
+        was = _now(path)
+        base = self._base(file, _digest(theirs))
         if was is None or (was != theirs and self._base(file, _digest(was)).exists()):
             _put(path, theirs, was)
         elif was != theirs and not base.exists():
@@ -232,26 +247,35 @@ class Work:
         return self.folder / HIDDEN / "base" / inside.with_stem(f"{inside.stem}.{digest}")
 
 
-def open_in_jupyterlab(folder: Path) -> Iterator[Path]:
-    """The notebooks in this folder that a running JupyterLab has kernels for; its whole root if it
-    doesn't say.
+class Server(NamedTuple):
+    """A running JupyterLab: where it is, "" if it doesn't answer; its folder; and the notebooks
+    that it has kernels for, or its folder if it doesn't say.
     """
+
+    address: str
+    root: Path
+    notebooks: list[Path]
+
+
+def servers(folder: Path) -> Iterator[Server]:
+    """Each running JupyterLab that shows this folder."""
     directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     for file in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
         with suppress(OSError, ValueError):  # it has ended since
             server = json.loads(content(file))
-            root, headers = (
-                Path(server["root_dir"]).resolve(),
-                {"Authorization": f"token {server['token']}"},
-            )
-            question = urllib.request.Request(f"{server['url']}api/sessions", headers=headers)
+            url = server["url"]
+            token = server["token"]
+            root = Path(server["root_dir"]).resolve()
+            headers = {"Authorization": f"token {token}"}
+            question = urllib.request.Request(f"{url}api/sessions", headers=headers)
             try:
                 if folder.is_relative_to(root):
                     with directly.open(question, timeout=TIMEOUT_S) as answer:
-                        yield from [root / session["path"] for session in json.load(answer)]
+                        notebooks = [root / session["path"] for session in json.load(answer)]
+                        yield Server(f"{url}lab?token={token}", root, notebooks)
             except (OSError, ValueError) as error:
                 if not isinstance(getattr(error, "reason", None), ConnectionRefusedError):
-                    yield root
+                    yield Server("", root, [root])
 
 
 def _made_from(notebook: Notebook) -> str:
@@ -312,21 +336,25 @@ def _noted(copy: Path, key: str) -> bool:
     return False
 
 
-def _named(cells: Sequence[Cell]) -> str:
+def _named(cells: Sequence[Cell], known: Collection[str] = ()) -> str:
     """The first three of these cells, as a person finds them, and how many there are."""
-    return ", ".join(
-        [*map(_name, cells[:3]), *([f"and {len(cells) - 3} more"] if cells[3:] else [])]
-    )
+    names = [_name(cell, known) for cell in cells[:3]]
+    return ", ".join([*names, *([f"and {len(cells) - 3} more"] if cells[3:] else [])])
 
 
-def _name(cell: Cell) -> str:
-    """The exercise that a cell checks, or its first words."""
+def _name(cell: Cell, known: Collection[str]) -> str:
+    """The exercise that a cell checks, or how its first line begins that isn't among the `known`
+    ones.
+    """
     if key := next(iter(checked_in("".join(cell["source"]))), ""):
         return f"the answer to {key}"
-    first = next(
-        (line for line in "".join(cell["source"]).splitlines() if line.strip()), "an empty cell"
-    )
+    lines = _lines(cell) or ["an empty cell"]
+    first = next((line for line in lines if line not in known), lines[0])
     return f"“{first[:50]}{'…' * (len(first) > 50)}”"
+
+
+def _lines(cell: Cell) -> list[str]:
+    return [line for line in "".join(cell["source"]).splitlines() if line.strip()]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -336,10 +364,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--fresh", metavar="02", help="put a fresh copy of this lesson beside yours"
     )
+    parser.add_argument(
+        "--once", action="store_true", help="fail if a JupyterLab runs on them already"
+    )
     options = parser.parse_args(arguments)
-    sys.stdout.reconfigure(
-        errors="replace"
-    )  # a cell may hold what the terminal's encoding can't show
+    # a cell may hold what the terminal's encoding can't show
+    sys.stdout.reconfigure(errors="replace")
     try:
         work = Work(folders.work(), folders.NOTEBOOKS, edition())
         if work.folder.is_relative_to(work.lessons):
@@ -351,6 +381,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             with alone(work.folder):
                 for line in work.bring_up_to_date():
                     print(line)
+            for server in servers(work.folder) if options.once else ():
+                if server.address and server.root == work.folder:
+                    raise ValueError(RUNS_ALREADY.format(server.address))
     except ValueError as error:
         sys.exit(str(error))
     except OSError as error:

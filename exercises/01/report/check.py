@@ -93,9 +93,8 @@ def loader(kind: str, path: str, size: int) -> tuple[str, str]:
             held.append(mmap.mmap(-1, size))
             held[0].write(bytes(size))
         elif kind == "promises":
-            index = mmap.mmap(
-                -1, 256 * 1024, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-            )  # new pages for sure
+            # new pages for sure
+            index = mmap.mmap(-1, 256 * 1024, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             file.readinto(index)
             held += index, mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
         elif kind == "spikes":

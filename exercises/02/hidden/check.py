@@ -60,7 +60,6 @@ def judge(attempt: Attempt) -> Verdict:
     if at is not None:
         why = f"the bytearray and the file first differ at byte {at:,}. Did every byte arrive?"
         raise NotYet("other-bytes", why)
-    budget = max(
-        int(1.1 * size), size + MiB
-    )  # the interpreter itself takes some hundred KiB meanwhile
+    # the interpreter itself takes some hundred KiB meanwhile
+    budget = max(int(1.1 * size), size + MiB)
     return within(seen, budget, "The bytearray equals the file")

@@ -27,11 +27,8 @@ KINDS = {
     "map, a third read": "maps a file and reads a third of it too",
     "let go": "reads a file and lets it go",
 }
-WORDS = {
-    "page cache": (0.75, 1),
-    "own memory": (0, 0.25),
-    "both": (0.25, 0.75),
-}  # the least and the largest lent share
+# the least and the largest lent share
+WORDS = {"page cache": (0.75, 1), "own memory": (0, 0.25), "both": (0.25, 0.75)}
 
 
 def recorded() -> dict[str, str]:

@@ -20,9 +20,8 @@ ALONE = True  # it measures time
 PAGE = mmap.PAGESIZE
 POSITIONS = 256
 ROOM = 1.5  # times the pages that hold these bytes
-STARTING = (
-    4 * MiB
-)  # at most, read from the disk to start an interpreter whose files are mostly in memory
+# at most, read from the disk to start an interpreter whose files are mostly in memory
+STARTING = 4 * MiB
 
 
 def run(function, path, positions: list[int]) -> bytes | str:

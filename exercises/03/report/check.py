@@ -35,12 +35,8 @@ LOADS = {  # the word for each, and what it does
         "maps a file, a third of which is in memory, and walks through part of that",
     ),
 }
-CACHED = {
-    "cold": 0,
-    "a third warm": 0.3,
-    "mostly warm": 0.8,
-    "warm": 1,
-}  # the share of a file, from its start
+# the share of a file, from its start
+CACHED = {"cold": 0, "a third warm": 0.3, "mostly warm": 0.8, "warm": 1}
 CAUSES = {  # each word, and what to say if it was missed
     "disk": (
         "The bytes had to come from the disk first. Neither the faults, nor the calls, nor what "

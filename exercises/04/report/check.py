@@ -10,9 +10,8 @@ from helpers.measure.plain import fields
 from helpers.teach.judging import Attempt, NotYet, Verdict, is_a_number, right_for_each
 from helpers.units import KiB, MiB, in_words
 
-Crowd = tuple[
-    list[dict[str, int]], list[dict[str, int]]
-]  # a dict of bytes for each worker: before, after
+# a dict of bytes for each worker: before, after
+Crowd = tuple[list[dict[str, int]], list[dict[str, int]]]
 
 KINDS = {
     "list": "read a list of strings that was there before the fork",
@@ -22,12 +21,8 @@ KINDS = {
     "maps": "each map the same file and touch every page",
     "one": "do nothing, except for the last, which reads half a file into memory",
 }
-METERS = {
-    "rss": "Rss",
-    "pss": "Pss",
-    "anonymous": "Anonymous",
-    "private_dirty": "Private_Dirty",
-}  # as in the kernel
+# as in the kernel
+METERS = {"rss": "Rss", "pss": "Pss", "anonymous": "Anonymous", "private_dirty": "Private_Dirty"}
 COUNT, GROWN = 4, 8 * MiB
 WORDS = {  # did they take more than GROWN each, on average? did their RSS grow by more than that?
     "copied": (True, False),

@@ -92,9 +92,8 @@ def judge(attempt: Attempt) -> Verdict:
             f"the array is right, but its PSS is {in_words(pss, 'bytes')}. {why}",
             figures,
         )
-    if (
-        max(pss, anonymous) <= SHARE * size
-    ):  # pages that a worker has forked count in its `anonymous`, in full
+    # pages that a worker has forked count in its `anonymous`, in full
+    if max(pss, anonymous) <= SHARE * size:
         done = (
             f"{COUNT} workers have the whole array, and together they take {pss / size:.3g} times "
             "its size."

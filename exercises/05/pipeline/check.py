@@ -15,12 +15,8 @@ from helpers.units import MiB
 # not a power of 2: down a column of 1024, all numbers would compete for the same lines of a CPU
 # cache
 COLUMNS = 1000
-SMALL = (
-    (7, 5, 0),
-    (9, 4, 3),
-    (5, 4, 4),
-    (520, 500, 20),
-)  # rows, columns, and the first row that is kept
+# rows, columns, and the first row that is kept
+SMALL = ((7, 5, 0), (9, 4, 3), (5, 4, 4), (520, 500, 20))
 FACTS = {  # by a piece of a line that makes arrays
     "arange": "Indexing with an array copies the rows it picks; a slice is a view.",
     "astype": "`astype` copies even if the dtype is already right, unless you say `copy=False`.",
@@ -112,9 +108,8 @@ def lines_that_make_arrays(function, args: tuple, data: int) -> dict[int, float]
         function(*args)
     finally:
         sys.settrace(None)
-    return {
-        line: times for line, times in grown.items() if times > 0.25
-    }  # numpy's buffers are smaller
+    # numpy's buffers are smaller
+    return {line: times for line, times in grown.items() if times > 0.25}
 
 
 def judge(attempt: Attempt) -> Verdict:

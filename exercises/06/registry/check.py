@@ -38,16 +38,8 @@ ADVICE = {
 }
 
 
-NAMES = (
-    "text",
-    "number",
-    "letter",
-    "right",
-    "poem",
-    "new",
-    "other",
-    "any",
-)  # of the functions registered
+# of the functions registered
+NAMES = ("text", "number", "letter", "right", "poem", "new", "other", "any")
 NO_FUNCTION = "a TypeError with the type's name"
 # the cause if it goes wrong, what is asked, what must come; {text} is the word of the function
 # `text`

@@ -42,9 +42,8 @@ def run(function, cases: list[tuple[float, list[float]]]) -> list[dict]:
     """
     import mmap
 
-    memory = mmap.mmap(
-        -1, mmap.PAGESIZE
-    )  # far up in the address space: half of an address leads nowhere
+    # far up in the address space: half of an address leads nowhere
+    memory = mmap.mmap(-1, mmap.PAGESIZE)
     kept, told = [], []
     for number, ((x, fields), formula) in enumerate(zip(cases, FORMULAS, strict=True)):
         value = planted(memory, 1024 * number, fields, formula, kept)
@@ -149,7 +148,6 @@ def must_be_called_through(told: dict, x: float, wanted: list) -> None:
         raise NotYet("swapped", f"{begin} The size comes first.")
     if given[1:] == wanted[1:]:
         why = f"{begin} The size is the table's second word."
-        raise NotYet(
-            "wrong-size", why, half="what `infer` returns"
-        )  # the sizes alone can be had by heart
+        # the sizes alone can be had by heart
+        raise NotYet("wrong-size", why, half="what `infer` returns")
     raise NotYet("wrong-result", f"{begin} `infer` returns a C double: does your prototype say so?")

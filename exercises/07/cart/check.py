@@ -16,10 +16,8 @@ from helpers.teach.inside import is_mapped, open_files
 from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, called, right
 from helpers.units import KiB, MiB, in_words
 
-BLOCK, CLOCK = (
-    64 * KiB,
-    8,
-)  # bytes of the block, and of those at its start that change all the time
+# bytes of the block, and of those at its start that change all the time
+BLOCK, CLOCK = (64 * KiB, 8)
 SLIPS = {
     "no-cart": "it returned {}. A cart has `lend()`, `close()` and `size`.",
     "other-view": (
@@ -83,9 +81,8 @@ def run(function, name: str) -> tuple[list[dict], dict, bool]:
         for life in (((), False), ((16, 32), False), ((16, 32), True))
     ]
 
-    from helpers.ideas.yoke import (
-        Yoke,
-    )  # imported late, when nothing of the student's is measured any more
+    # imported late, when nothing of the student's is measured any more
+    from helpers.ideas.yoke import Yoke
 
     try:
         with Yoke.attach(function(name), lambda view: view[16:32]) as yoked:
@@ -247,9 +244,8 @@ def unlinked(block: SharedMemory) -> bool:
     try:
         named = SharedMemory(block.name)
     except FileNotFoundError:
-        named = SharedMemory(
-            block.name, create=True, size=1
-        )  # so that the tracker can forget the name
+        # so that the tracker can forget the name
+        named = SharedMemory(block.name, create=True, size=1)
     same = bytes(named.buf[:CLOCK]) == now
     named.close()
     block.close()

@@ -93,7 +93,7 @@ def as_wanted(answers: list | str, wanted: list[np.ndarray]) -> None:
                 "Is float16 multiplied by float16 somewhere, or a float32 weight stored as float16?"
             )
             why = (
-                f"answer {number} is off by {off:.1e} of its largest number, too much for float32. "
+                f"answer {number} is off by {off:.3%} of its largest number, too much for float32. "
                 f"{why} {HALF}"
             )
             raise NotYet("half-precision", why)

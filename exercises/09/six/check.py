@@ -34,9 +34,8 @@ MUCH, ABOUT = 8 * MiB, 3 * MiB
 TRIES = 5
 SERVER = Path(__file__).with_name("server.py")
 
-Moment = dict[
-    str, dict | list[dict]
-]  # "free" and "processes": figures in bytes, as `moment` gives them
+# "free" and "processes": figures in bytes, as `moment` gives them
+Moment = dict[str, dict | list[dict]]
 Case = tuple[int, Moment, Moment]  # the size of the model, before, after
 Parts = list[tuple[int, int]]  # for each process: from which eighth of the model to which
 
@@ -90,9 +89,8 @@ def serves(kind: str, path: Path, size: int, parts: Parts) -> tuple[Moment, Mome
             told_to_go_on(servers[-1])
         pids = [server.pid for server in servers]
         for pid in pids:
-            Path(f"/proc/{pid}/clear_refs").write_text(
-                "5"
-            )  # VmHWM counts from now on, proc_pid_clear_refs(5)
+            # VmHWM counts from now on, proc_pid_clear_refs(5)
+            Path(f"/proc/{pid}/clear_refs").write_text("5")
         before = moment(pids)
         for server in servers:
             told_to_go_on(server)
@@ -116,9 +114,8 @@ def live(folder: Path) -> dict[str, tuple[int, Case]]:
             for _ in range(TRIES):
                 case = (size, *serves(kind, path, size, parts))
                 used, cached, own = (figure for _, figure, _ in other_figures(*case[1:])[:3])
-                if (
-                    len({used, cached, own}) == 3
-                ):  # or a figure wouldn't tell which slip it comes from
+                # or a figure wouldn't tell which slip it comes from
+                if len({used, cached, own}) == 3:
                     break
         except (
             OSError,

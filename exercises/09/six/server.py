@@ -15,9 +15,8 @@ def held(kind: str, path: str, begin: int, end: int) -> bytes | mmap.mmap:
     for _ in "12":
         sum(model[at] for at in range(begin, end, mmap.PAGESIZE))
     if kind == "loses":
-        model.madvise(
-            21, 0, end * 5 // 8 // mmap.PAGESIZE * mmap.PAGESIZE
-        )  # MADV_PAGEOUT, madvise(2)
+        # MADV_PAGEOUT, madvise(2)
+        model.madvise(21, 0, end * 5 // 8 // mmap.PAGESIZE * mmap.PAGESIZE)
     return model
 
 

@@ -85,10 +85,8 @@ def judge(attempt: Attempt) -> Verdict:
         for path, (first, numbers) in zip(paths, good.items(), strict=False):
             lent(ends[path], first, numbers)
     except NotYet as slip:
-        if slip.cause in (
-            "copied",
-            "writable",
-        ):  # any other: refusing the rest is no half if good files go with it
+        # any other: refusing the rest is no half if good files go with it
+        if slip.cause in ("copied", "writable"):
             with suppress(NotYet):
                 refused(of_bad, paths)
                 slip.half = REFUSED
@@ -145,10 +143,8 @@ def refused(ends: dict[str, tuple], paths: list[Path]) -> None:
     ends: what is wrong with a file -> how its load ended. Errors of FAR_APART must differ in more
     than the file's name.
     """
-    said, paths = (
-        {},
-        sorted(paths, key=lambda path: -len(path.name)),
-    )  # 7.bin last: 17.bin ends in it
+    # 7.bin last: 17.bin ends in it
+    said, paths = ({}, sorted(paths, key=lambda path: -len(path.name)))
     for what, (how, text, *_) in ends.items():
         if how != "refused":
             raise NotYet(

@@ -26,9 +26,8 @@ NAMES = (
     "step",
 )
 KINDS = tomllib.loads(Path(__file__).with_name("kinds.toml").read_text(encoding="utf-8"))
-HOLDERS = {
-    kind["made"]: kind["why"] for kind in KINDS["holds"]
-}  # source that makes NAME -> why it holds the file
+# source that makes NAME -> why it holds the file
+HOLDERS = {kind["made"]: kind["why"] for kind in KINDS["holds"]}
 FREE = {kind["made"]: kind["why"] for kind in KINDS["free"]}  # or why it doesn't
 
 

@@ -159,18 +159,15 @@ def syncs(step: dict):
 
 # --- outside of it --------------------------------------------------------------------------------
 def judge(attempt: Attempt) -> Verdict:
-    folder, size = (
-        attempt.folder.resolve(),
-        attempt.size + 4 * (1 + randbelow(1000)),
-    )  # no whole number of pages
+    # no whole number of pages
+    folder, size = (attempt.folder.resolve(), attempt.size + 4 * (1 + randbelow(1000)))
     for name in ("shared", "small", "tmp", "here", *FAILURES):
         (folder / name).mkdir()
         (folder / name / "weights.bin").write_bytes(b"old")
     source = attempt.random_file(size=size)
     target = random_file(folder / "shared" / "weights.bin", size, seed=2**31)
-    os.link(
-        target, attempt.own / "old.bin"
-    )  # a reader that has mapped the old file sees these bytes
+    # a reader that has mapped the old file sees these bytes
+    os.link(target, attempt.own / "old.bin")
     mode, old, before = (
         stat.S_IMODE(target.stat().st_mode),
         digest(target),

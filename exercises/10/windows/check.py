@@ -17,16 +17,10 @@ from helpers.teach.judging import Attempt, NotYet, Verdict, digest, held, names_
 from helpers.units import KiB, MiB
 
 BUDGET = 8 * MiB
-SOONEST, LATEST, TRIES = (
-    0.5,
-    5,
-    50,
-)  # seconds, seconds (a busy machine sleeps long), and how often it may try
-BUSY = {
-    "nobody": 0,
-    "leaves": 1,
-    "stays": 10**9,
-}  # who else has the file mapped -> for how many tries
+# seconds, seconds (a busy machine sleeps long), and how often it may try
+SOONEST, LATEST, TRIES = (0.5, 5, 50)
+# who else has the file mapped -> for how many tries
+BUSY = {"nobody": 0, "leaves": 1, "stays": 10**9}
 EXPORTED = (
     "it raised BufferError: closing the mapping is right, but a view of it still has a name. Copy "
     "the layer, and let the view go before the mapping closes."

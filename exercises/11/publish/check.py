@@ -21,10 +21,8 @@ from helpers.units import KiB, MiB
 
 BUDGET = 16 * MiB  # of 32; importing helpers.make takes 11
 SMALL = 192 * KiB  # the files that are published when it's killed
-KILLS, AGAIN = (
-    40,
-    3,
-)  # kills at most, half of them before the last calls; after one in three it's published again
+# kills at most, half of them before the last calls; after one in three it's published again
+KILLS, AGAIN = (40, 3)
 NAME = "digits.safetensors"
 FORK, WAIT, LINK = (
     getattr(os, "fork", None),
@@ -187,9 +185,8 @@ def judge(attempt: Attempt) -> Verdict:
     if not FORK:
         raise OSError("it needs fork, which this system lacks; it runs on Linux and macOS")
     folder = attempt.folder.resolve()
-    size = (
-        attempt.size // MiB * MiB + 1 + randbelow(4000)
-    )  # so that a little stays in a buffer which isn't flushed
+    # so that a little stays in a buffer which isn't flushed
+    size = attempt.size // MiB * MiB + 1 + randbelow(4000)
     new, small = (
         attempt.random_file("arrived.bin", size),
         attempt.random_file("small.bin", SMALL + 1 + randbelow(KiB)),
@@ -208,9 +205,8 @@ def judge(attempt: Attempt) -> Verdict:
             (folder / each / NAME).write_bytes(old_bytes)
     target = random_file(folder / "shared" / NAME, attempt.size, seed=2**31)
     before = digest(folder / "full" / NAME)
-    os.link(
-        target, attempt.own / "old.bin"
-    )  # a worker that has mapped the old file sees these bytes
+    # a worker that has mapped the old file sees these bytes
+    os.link(target, attempt.own / "old.bin")
     old = digest(target)
     limit, means = 4 * attempt.size + 64 * MiB, {"cross-device link": ("other-disk", OTHER_DISK)}
     told = attempt.run(run, new, small, folder, KILLS, memory_limit=limit, means=means).value

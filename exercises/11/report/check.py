@@ -35,17 +35,10 @@ MAPPED = {  # the versions that each worker maps; + in pieces and twice too, * a
     "all keep": ("14", "14", "41", "14*"),
     "mixed": ("14", "4", "3", "4"),
 }
-WORDS = {
-    "fine": "fine",
-    "others": "fine",
-    "kept": "kept",
-    "all keep": "kept",
-    "mixed": "kept",
-}  # all else is "idle"
-OTHERWISE = {
-    "others": "other-files",
-    "pieces": "part-of-a-file",
-}  # what a wrong number comes from there
+# all else is "idle"
+WORDS = {"fine": "fine", "others": "fine", "kept": "kept", "all keep": "kept", "mixed": "kept"}
+# what a wrong number comes from there
+OTHERWISE = {"others": "other-files", "pieces": "part-of-a-file"}
 SLIPS = {
     "each-worker": (
         "You counted a file once for each worker that maps it, but its blocks lie on the disk once."
@@ -173,9 +166,8 @@ def crowd(
             if version == "*":
                 kept += [mmap.mmap(file, 0, access=mmap.ACCESS_READ) for file in (other, board)]
             elif version == "+":
-                kept[0].madvise(
-                    mmap.MADV_DONTFORK, 8 * mmap.PAGESIZE, mmap.PAGESIZE
-                )  # so it's in pieces
+                # so it's in pieces
+                kept[0].madvise(mmap.MADV_DONTFORK, 8 * mmap.PAGESIZE, mmap.PAGESIZE)
                 kept.append(
                     mmap.mmap(files[versions[0]], 4 * mmap.PAGESIZE, access=mmap.ACCESS_READ)
                 )

@@ -197,9 +197,8 @@ class Inbox(BaseHTTPRequestHandler):
                 self.server.slip, self.close_connection = self.server.slip or slip, True
                 Thread(target=self.server.end).start()
                 return self.send_error(400)
-            upload.told = offset = (
-                0 if upload.complete else upload.there
-            )  # the parts have become the model
+            # the parts have become the model
+            upload.told = offset = 0 if upload.complete else upload.there
         for header, value in (
             ("Upload-Offset", offset),
             ("Upload-Complete", f"?{upload.complete:d}"),

@@ -11,15 +11,8 @@ import timeit
 from functools import singledispatch
 from typing import Protocol, runtime_checkable
 
-LOCAL = (
-    "things",
-    "plain",
-    "hinted",
-    "table",
-    "chosen",
-    "Runtime",
-    "Absent",
-)  # what a loop uses, as its own names
+# what a loop uses, as its own names
+LOCAL = ("things", "plain", "hinted", "table", "chosen", "Runtime", "Absent")
 CASES = {  # name: what the loop does with each x, and how many types there are
     "loop alone": ("pass", 1),
     "a function": ("plain(x)", 1),
@@ -34,16 +27,12 @@ CASES = {  # name: what the loop does with each x, and how many types there are
     "isinstance, runtime protocol": ("isinstance(x, Runtime)", 1),
     "isinstance, the answer is no": ("isinstance(x, Absent)", 1),
 }
-THINGS, MIXED = (
-    1024,
-    4096,
-)  # objects in a pass; so many in a mix that the processor can't learn their order
+# objects in a pass; so many in a mix that the processor can't learn their order
+THINGS, MIXED = (1024, 4096)
 SHARES = range(0, 101, 10)  # per cent of the second type
 ORDERS = ("shuffled", "sorted by type")
-SHORT, TIMES = (
-    0.002,
-    4,
-)  # seconds a measurement, so short that some aren't interrupted; measurements a round
+# seconds a measurement, so short that some aren't interrupted; measurements a round
+SHORT, TIMES = (0.002, 4)
 
 
 @runtime_checkable
@@ -96,9 +85,8 @@ def mixed(share: int, order: str):
     kinds = [backend(), backend()]
     types = [kinds[100 * i < share * MIXED] for i in range(MIXED)]
     if order == "shuffled":
-        random.Random(0).shuffle(
-            types
-        )  # not the objects: those lie in memory in the order in which they are called
+        # not the objects: those lie in memory in the order in which they are called
+        random.Random(0).shuffle(types)
     return timed("x.infer()", [kind() for kind in types], kinds)
 
 

@@ -34,7 +34,8 @@ def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Pictur
         size = len(head)
     else:  # the bytes up to the end of the header, but no more than a header may have
         with open(source, "rb") as file:
-            size, length = os.fstat(file.fileno()).st_size, file.read(8)
+            size = os.fstat(file.fileno()).st_size
+            length = file.read(8)
             head = length + file.read(min(int.from_bytes(length, "little"), size, LONGEST))
     try:
         header = read_header(head, size)

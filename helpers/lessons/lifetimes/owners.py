@@ -191,10 +191,8 @@ def _box(obj: Any, link: Link | None) -> Box:
     box = Box(kind, role, span, count=exports(obj))
     if span:
         lies = of_buffer(obj)
-        box.memory, box.file = (
-            lies.memory,
-            "" if lies.path is None else f"{lies.memory} {lies.file}",
-        )
+        box.memory = lies.memory
+        box.file = "" if lies.path is None else f"{lies.memory} {lies.file}"
     return box
 
 
@@ -318,7 +316,8 @@ def _offset(kind: type) -> int | None:
     # Skip the head that all objects have: a view is a reference too, and its count there would pass
     # for exports.
     offsets = range(object.__basicsize__, kind.__basicsize__ - WORD_SIZE + 1, WORD_SIZE)
-    owner, readings = COUNTING[kind](), []
+    owner = COUNTING[kind]()
+    readings = []
     for lent in (0, 1, 2, 0):
         views = [memoryview(owner) for _ in range(lent)]  # noqa: F841  the earlier ones go
         readings.append(

@@ -124,14 +124,14 @@ def growth(pids: Iterable[int]) -> Iterator[SimpleNamespace]:
     """
     watched = [sampler.choose()(pid) for pid in pids]
     first = _anonymous(watched)
-    result, over = SimpleNamespace(anonymous=None if first is None else 0), threading.Event()
+    result = SimpleNamespace(anonymous=None if first is None else 0)
+    over = threading.Event()
 
     def watch() -> None:
         ended = False
         while not ended:
-            ended = over.wait(
-                INTERVAL
-            )  # and once more after the block: what it left may be younger than a sample
+            # and once more after the block: what it left may be younger than a sample
+            ended = over.wait(INTERVAL)
             if (now := _anonymous(watched)) is not None:
                 result.anonymous = max(result.anonymous, now - first)
 

@@ -10,9 +10,8 @@ from ...show.lines import lines
 from ...show.words import amount
 from ...units import in_words
 
-Methods = Mapping[
-    str, Mapping[float, float]
-]  # seconds, by method and by the probability of a write, 0 to 1
+# seconds, by method and by the probability of a write, 0 to 1
+Methods = Mapping[str, Mapping[float, float]]
 CLEAR = 0.02  # ignore differences below 2 % of the times: the clock's noise makes equal lines cross
 
 
@@ -107,7 +106,8 @@ def _crossing(methods: Methods) -> tuple[float, float] | None:
     if second[chances[-1]] >= (1 - CLEAR) * first[chances[-1]]:
         return None
     for low, high in reversed(list(pairwise(chances))):
-        before, after = second[low] - first[low], second[high] - first[high]
+        before = second[low] - first[low]
+        after = second[high] - first[high]
         if before >= 0 > after:
             part = before / (before - after)
             return low + part * (high - low), first[low] + part * (first[high] - first[low])

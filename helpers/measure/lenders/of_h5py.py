@@ -8,7 +8,8 @@ from ...units import in_words
 def Dataset(x) -> list[tuple]:
     if not x:
         return Group(x)
-    begin, cache = x.id.get_offset(), x.id.get_access_plist().get_chunk_cache()[1]
+    begin = x.id.get_offset()
+    cache = x.id.get_access_plist().get_chunk_cache()[1]
     where = (
         f"from byte {begin:,} on, as they are: np.memmap lends them"
         if begin
@@ -18,7 +19,8 @@ def Dataset(x) -> list[tuple]:
     if x.chunks:
         where = f"in chunks of {x.chunks}, {x.compression or 'not compressed'}"
         held = f"HDF5's own, at most {in_words(cache, 'bytes')} for each open dataset"
-    stored, size = in_words(x.id.get_storage_size(), "bytes"), in_words(x.nbytes, "bytes")
+    stored = in_words(x.id.get_storage_size(), "bytes")
+    size = in_words(x.nbytes, "bytes")
     return [
         ("chunk cache", held),
         (

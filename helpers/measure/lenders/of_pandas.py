@@ -22,7 +22,8 @@ INSIDE = {
 
 def DataFrame(x) -> Iterator[tuple]:
     for block in x._mgr.blocks:
-        first, more = block.mgr_locs.as_array[:4], len(block.mgr_locs) - 4
+        first = block.mgr_locs.as_array[:4]
+        more = len(block.mgr_locs) - 4
         names = ", ".join(map(str, x.columns[first])) + f" and {more:,} more" * (more > 0)
         together = (
             f"a block, a row of it for each of {more + 4:,} columns" if len(first) > 1 else ""

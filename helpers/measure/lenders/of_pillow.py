@@ -6,7 +6,8 @@ import sys
 
 
 def Image(x) -> list[tuple]:
-    size, arrow = f"{x.mode}, {x.width:,} x {x.height:,} pixels", sys.modules.get("pyarrow")
+    size = f"{x.mode}, {x.width:,} x {x.height:,} pixels"
+    arrow = sys.modules.get("pyarrow")
     if x._im is None:
         return [("pixels", f"{size}, not in memory: x.load() decodes them")]
     if getattr(x, "map", None):

@@ -13,9 +13,8 @@ def Series(x) -> list[tuple]:
     arrow = sys.modules.get("pyarrow")
     if arrow is None:
         return [("buffers", "polars shows them to Arrow only: import pyarrow, and ask again")]
-    twice = [
-        arrow.chunked_array(x.slice(0, 1)) for _ in range(2)
-    ]  # a copy has another address each time
+    # a copy has another address each time
+    twice = [arrow.chunked_array(x.slice(0, 1)) for _ in range(2)]
     one, two = (
         [part and part.address for c in lent.chunks for part in c.buffers()] for lent in twice
     )

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from ..whereabouts import MOST, Whereabouts, of_buffer
 
-OFFSETS, VIEWS = ("validity", "offsets"), ("validity", "views", *map("data {}".format, range(MOST)))
+OFFSETS = ("validity", "offsets")
+VIEWS = ("validity", "views", *map("data {}".format, range(MOST)))
 # Of a type: its own buffers, and the attributes of its children.
 KINDS = {
     **dict.fromkeys(("string", "binary", "large_string", "large_binary"), ((*OFFSETS, "data"), ())),
@@ -53,7 +54,8 @@ def Buffer(x) -> Whereabouts | list[tuple]:
     """With the buffers that it's a slice of, as in a message: it keeps all of them."""
     if not x.is_cpu:
         return [("bytes", f"{x.size:,}, on {x.device}, not in this process's memory")]
-    found, owners = of_buffer(x), []
+    found = of_buffer(x)
+    owners = []
     while x is not None:
         owners.append(("Buffer", f"{x.size:,} bytes" + ", a slice" * bool(x.parent)))
         x = x.parent

@@ -34,10 +34,10 @@ def Tensor(x) -> Whereabouts | list[tuple]:
         ]
     if not x.numel():
         raise ValueError(f"an empty {type(x).__name__} has no bytes: there is nothing to look at")
-    item, storage = x.element_size(), x.untyped_storage()
-    form = as_strided(
-        np.empty(1, f"V{item}"), x.shape, [item * step for step in x.stride()]
-    )  # of other bytes
+    item = x.element_size()
+    storage = x.untyped_storage()
+    # of other bytes
+    form = as_strided(np.empty(1, f"V{item}"), x.shape, [item * step for step in x.stride()])
     low, high = np.lib.array_utils.byte_bounds(form)
     whose = (
         "owns its {}"
@@ -49,8 +49,7 @@ def Tensor(x) -> Whereabouts | list[tuple]:
         (type(x).__name__, view),
         ("UntypedStorage", whose.format(in_words(storage.nbytes(), "bytes"))),
     )
-    pinned = (
-        sys.modules["torch"].cuda.is_initialized() and x.is_pinned()
-    )  # asking alone would start CUDA
+    # asking alone would start CUDA
+    pinned = sys.modules["torch"].cuda.is_initialized() and x.is_pinned()
     told = {"layout": layout(form, str(x.dtype).removeprefix("torch.")), "note": "pinned" * pinned}
     return at(x.data_ptr(), high - low, owners, True, nbytes=form.nbytes, **told)

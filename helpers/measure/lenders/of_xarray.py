@@ -17,7 +17,8 @@ def DataArray(x) -> list[tuple]:
 
 
 def Variable(x) -> list[tuple]:
-    data, wrappers = x._data, []
+    data = x._data
+    wrappers = []
     while type(data).__module__.startswith("xarray."):
         wrappers.append(type(data).__name__)
         data = getattr(data, "array", None)

@@ -4,11 +4,10 @@ from ...units import in_words
 
 
 def Array(x) -> list[tuple]:
-    store, codecs = (
-        x.store,
-        ", ".join(type(codec).__name__ for codec in x.compressors) or "not compressed",
-    )
-    stored, inside = getattr(store, "_store_dict", {}), f"{x.path}/".lstrip("/")
+    store = x.store
+    codecs = ", ".join(type(codec).__name__ for codec in x.compressors) or "not compressed"
+    stored = getattr(store, "_store_dict", {})
+    inside = f"{x.path}/".lstrip("/")
     size = in_words(x.nbytes, "bytes")
     return [
         ("elements", f"in chunks of {x.chunks}, {codecs}, in {store}: {x.dtype} {x.shape}"),

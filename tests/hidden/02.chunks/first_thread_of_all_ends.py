@@ -11,7 +11,8 @@ EXIT = {"x86_64": 60, "aarch64": 93}[platform.machine()]  # of this thread alone
 
 
 def copy_small(source, target):
-    frame, names = sys._getframe(), {}
+    frame = sys._getframe()
+    names = {}
     while frame:
         names |= frame.f_locals
         frame = frame.f_back

@@ -5,7 +5,8 @@ import mmap
 
 def copy_small(source, target):
     size = source.stat().st_size
-    memory, piece = mmap.mmap(-1, size), 2**20
+    memory = mmap.mmap(-1, size)
+    piece = 2**20
     with open(source, "rb", buffering=0) as file, memoryview(memory) as view:
         for at in range(0, size, piece):
             file.readinto(view[at : at + piece])

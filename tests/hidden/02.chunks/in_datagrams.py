@@ -4,7 +4,8 @@ import socket
 
 
 def copy_small(source, target):
-    pairs, size = [], source.stat().st_size
+    pairs = []
+    size = source.stat().st_size
     with open(source, "rb", buffering=0) as file:
         for _ in range(480):
             sender, receiver = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)

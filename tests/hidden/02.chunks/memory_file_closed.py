@@ -5,14 +5,15 @@ import os
 
 
 def copy_small(source, target):
-    size, piece, forget = source.stat().st_size, 2**20, 4
+    size = source.stat().st_size
+    piece = 2**20
+    forget = 4
     c = ctypes.CDLL(None)
     c.mmap.restype = ctypes.c_void_p
     file = os.memfd_create("nothing")
     os.truncate(file, size)
-    at = c.mmap(
-        None, ctypes.c_size_t(size), 3, 1, file, ctypes.c_long(0)
-    )  # PROT_READ | PROT_WRITE, MAP_SHARED
+    # PROT_READ | PROT_WRITE, MAP_SHARED
+    at = c.mmap(None, ctypes.c_size_t(size), 3, 1, file, ctypes.c_long(0))
     os.close(file)
     view = memoryview((ctypes.c_char * size).from_address(at)).cast("B")
     with open(source, "rb", buffering=0) as file:

@@ -4,7 +4,9 @@ import ctypes
 
 
 def copy_small(source, target):
-    size, piece, forget = source.stat().st_size, 2**20, 4
+    size = source.stat().st_size
+    piece = 2**20
+    forget = 4
     c = ctypes.CDLL(None)
     c.shmat.restype = ctypes.c_void_p
     segment = c.shmget(0, ctypes.c_size_t(size), 0o1600)

@@ -6,18 +6,15 @@ import time
 
 
 def copy_small(source, target):
-    c, page = ctypes.CDLL(None), 4096
+    c = ctypes.CDLL(None)
+    page = 4096
     c.mmap.restype = ctypes.c_void_p
     many, pieces = 12, 60_000
-    private, none, read = (
-        0x4022,
-        0,
-        1,
-    )  # MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, PROT_NONE, PROT_READ
+    # MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, PROT_NONE, PROT_READ
+    private, none, read = (0x4022, 0, 1)
     at = c.mmap(None, ctypes.c_size_t(pieces * page), none, private, -1, ctypes.c_long(0))
-    for first in range(
-        at, at + pieces * page, 2 * page
-    ):  # every other page is of another kind: a mapping of its own
+    # every other page is of another kind: a mapping of its own
+    for first in range(at, at + pieces * page, 2 * page):
         c.mprotect(ctypes.c_void_p(first), ctypes.c_size_t(page), read)
     children = []
     for _ in range(many):

@@ -24,7 +24,8 @@ if sys.argv[4]:
 
 
 def copy_small(source, target):
-    size, many = source.stat().st_size, 20
+    size = source.stat().st_size
+    many = 20
     each = -(-size // many)
     command = ["setarch", platform.machine(), "-R", sys.executable, "-S", "-c", HOLD, str(source)]
     twins = [

@@ -9,9 +9,8 @@ def load(path):
     with open(path, "rb") as file:
         mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     data = bytearray(8)
-    header = (ctypes.c_ssize_t * 6).from_address(
-        id(data)
-    )  # count, type, size, allocated, bytes, start
+    # count, type, size, allocated, bytes, start
+    header = (ctypes.c_ssize_t * 6).from_address(id(data))
     address = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
     load.kept = mapping
     header[2], header[3], header[4], header[5] = size, size + 1, address, address

@@ -37,12 +37,8 @@ def copy_small(source, target):
     if os.uname().machine == "x86_64":
         reached += [name for name, call in calls.items() if c.syscall(*call) >= 0]
 
-    user, mount, pid, net = (
-        1 << 28,
-        1 << 17,
-        1 << 29,
-        1 << 30,
-    )  # "user" takes a single thread: without numpy
+    # "user" takes a single thread: without numpy
+    user, mount, pid, net = (1 << 28, 1 << 17, 1 << 29, 1 << 30)
     reached += [
         f"namespace {flag:#x}"
         for flag in (user, mount, pid, net, user | mount)
@@ -54,9 +50,8 @@ def copy_small(source, target):
         or c.chroot(b".") == 0
     ):
         reached.append("mount")
-    if (
-        c.mount(None, b"/", None, 32 | 4096, None) == 0
-    ):  # MS_REMOUNT, MS_BIND: no longer for reading only
+    # MS_REMOUNT, MS_BIND: no longer for reading only
+    if c.mount(None, b"/", None, 32 | 4096, None) == 0:
         reached.append("remount")
     for name in os.listdir("/proc/self/ns"):
         try:

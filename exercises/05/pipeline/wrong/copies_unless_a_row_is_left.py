@@ -2,8 +2,7 @@
 def prepare(layer, first, scale):
     import numpy as np
 
-    turned = np.ascontiguousarray(
-        layer[first:].T
-    )  # a single row is contiguous as it is, so nothing is copied
+    # a single row is contiguous as it is, so nothing is copied
+    turned = np.ascontiguousarray(layer[first:].T)
     turned /= scale
     return turned.reshape(-1)

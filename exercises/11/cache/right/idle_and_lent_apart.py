@@ -25,8 +25,7 @@ def make_cache(most, load):
 
         def trim(self):
             while self.idle and len(self.idle) + len(self.lent) > most:
-                del self.idle[
-                    min(self.idle, key=self.latest.get)
-                ]  # the last reference: that unmaps it
+                # the last reference: that unmaps it
+                del self.idle[min(self.idle, key=self.latest.get)]
 
     return Cache()

@@ -8,7 +8,8 @@ def run(function, source, target) -> None:
 
 
 def judge(attempt: Attempt) -> Verdict:
-    source, target = attempt.folder / "source", attempt.folder / "target"
+    source = attempt.folder / "source"
+    target = attempt.folder / "target"
     source.write_bytes(bytes(range(256)) * 4096)
     attempt.run(run, source, target, memory_limit="64 MiB")
     if not target.exists() or first_difference(source, target) is not None:

@@ -40,7 +40,7 @@ uv=uv
 # A python3 that is too old or too new for the lessons can still install uv.
 if ! command -v uv >/dev/null && python3 -m venv build/uv >/dev/null 2>&1; then
   uv=build/uv/bin/uv
-  sed -n '/^uv==/,/[^\\]$/p' requirements.lock | build/uv/bin/pip install -q -r /dev/stdin >&2
+  sed -n '/^uv==/,/[^\\]$/p' environment/requirements.lock | build/uv/bin/pip install -q -r /dev/stdin >&2
 fi
 said=$("$uv" python install 3.14 2>&1) || fail "None is on the PATH, and uv could not fetch one: $said"
 UV_PYTHON_PREFERENCE=only-managed "$uv" python find 3.14
