@@ -31,7 +31,8 @@ def test_lines_go_through_every_number_in_order():
         "Held, by workers. old: 68,240 bytes at 1, 102,263 bytes at 4, 138,843 bytes at 8."
         in shown.alt
     )
-    assert "Dashed, published: 172,952 bytes." in shown.alt and shown.caption == "Recorded."
+    assert "Dashed, published: 172,952 bytes." in shown.alt
+    assert shown.caption == "Recorded."
     (ax,) = panels(shown)
     old, *_, level = ax.lines
     assert list(old.get_xdata()) == [1, 4, 8]
@@ -55,12 +56,14 @@ def test_sizes_stand_on_powers_of_two_and_lines_far_apart_on_a_logarithmic_axis(
         "Time",
     )
     (ax,) = panels(shown)
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log") and ax.get_ylim()[
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert (ax.get_ylim()[
         0
-    ] < 0.2 < 40 < ax.get_ylim()[1]
-    assert {"4 KiB", "1 MiB"} <= set(
+    ] < 0.2 < 40 < ax.get_ylim()[1])
+    assert ({"4 KiB", "1 MiB"} <= set(
         texts(shown)
-    ) and "async: 40 s at 4 KiB, 1 s at 1 MiB." in shown.alt
+    ))
+    assert "async: 40 s at 4 KiB, 1 s at 1 MiB." in shown.alt
 
 
 @pytest.mark.parametrize(
@@ -84,7 +87,8 @@ def test_of_many_tokens_every_doubling_is_marked_and_told():
         in shown.alt
     )
     line, marks, *_ = panels(shown)[0].lines
-    assert len(line.get_xdata()) == 20 and list(marks.get_xdata()) == [1, 2, 4, 8, 16]
+    assert len(line.get_xdata()) == 20
+    assert list(marks.get_xdata()) == [1, 2, 4, 8, 16]
     assert_fits(shown)
 
 
@@ -110,7 +114,8 @@ def ways(start: float, end: float, always: float = 1e-3) -> dict[str, dict[float
 def test_a_crossing_is_said_and_marked(methods, words: str):
     assert in_sentence(methods) == words
     shown = crossover({MiB: methods}).picture
-    assert shown.alt.startswith(f"1 MiB: {words}.") and shown.caption == f"1 MiB: {words}."
+    assert shown.alt.startswith(f"1 MiB: {words}.")
+    assert shown.caption == f"1 MiB: {words}."
     rings = [line for line in panels(shown)[0].lines if line.get_markersize() == 9]
     assert len(rings) == words.count("from there")
     assert [ring.get_xdata()[0] for ring in rings] == [pytest.approx(999 / 1079)] * len(rings)

@@ -134,12 +134,15 @@ def test_the_chart_says_its_numbers():
         "16 MiB. Taken by all workers since the beginning: 3 MiB at most."
     )
     above, below = panels(shown)
-    assert len(above.lines[0].get_xdata()) == 8 and [text.get_text() for text in above.texts] == [
+    assert len(above.lines[0].get_xdata()) == 8
+    assert ([text.get_text() for text in above.texts] == [
         "first"
-    ]
+    ])
     assert [line.get_marker() for line in above.lines].count("x") == 1
-    assert len(below.collections) == 2 and below.get_ylim()[1] > 19 * MiB
-    assert shown.caption.startswith("Try. Measured on") and shown.png.startswith(b"\x89PNG")
+    assert len(below.collections) == 2
+    assert below.get_ylim()[1] > 19 * MiB
+    assert shown.caption.startswith("Try. Measured on")
+    assert shown.png.startswith(b"\x89PNG")
 
 
 def test_the_chart_of_a_first_moment_and_of_a_system_that_tells_no_memory():
@@ -173,9 +176,8 @@ def test_every_answer_is_counted_and_names_its_version(tmp_path: Path):
         *earlier, load = asking(server.address, "m", TEN, looks=3)
         said = metrics(server.address)["together"]["answers"]
     load.right[version] = [*range(10)]
-    assert len(earlier) == 3 and 0 < load.answers < said, (
-        "the last tick is followed by a few answers more"
-    )
+    assert len(earlier) == 3, "the last tick is followed by a few answers more"
+    assert 0 < load.answers < said, "the last tick is followed by a few answers more"
     assert load.answers == sum(load.seen.values())
     assert load.versions == {version}
     assert not load.failed

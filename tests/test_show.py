@@ -172,7 +172,8 @@ def areas(panel) -> dict[str, float]:
 
 
 def test_kinds_are_stacked_on_one_scale():
-    small, large = recording("small", 10, 20, 30), recording("large", 100)
+    small = recording("small", 10, 20, 30)
+    large = recording("large", 100)
     one, other = panels(curves(comparison(small, large)))
     assert areas(one) == pytest.approx({"anonymous": 10, "file-backed": 30, "shared": 60}, rel=1e-3)
     assert areas(other) == pytest.approx({"anonymous": 100}, rel=1e-3)
@@ -265,9 +266,8 @@ def test_a_table_reads_the_same_in_html_and_in_a_terminal(copied):
     for words in ("anonymous, peak", "256 MiB", "0.05 s", "not measured here"):
         assert words in html.replace("&nbsp;", " ")
         assert words in text
-    assert "256&nbsp;MiB" in html and "not measured here" in html, (
-        "only a figure stays in a line with its unit"
-    )
+    assert "256&nbsp;MiB" in html, "only a figure stays in a line with its unit"
+    assert "not measured here" in html, "only a figure stays in a line with its unit"
 
 
 def test_code_in_a_table_is_code():

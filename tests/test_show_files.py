@@ -41,7 +41,9 @@ def kinds(shown: Picture) -> list[Kind]:
 # --- the bytes of a file --------------------------------------------------------------------------
 def test_a_file_from_its_first_byte_to_its_last(tmp_path: Path):
     path = tmp_path / "model.safetensors"
-    weight, bias, empty = np.zeros((16, 16), "f4"), np.zeros(16, "f4"), np.zeros((0, 3), "f4")
+    weight = np.zeros((16, 16), "f4")
+    bias = np.zeros(16, "f4")
+    empty = np.zeros((0, 3), "f4")
     save({"weight": weight, "bias": bias, "empty": empty}, path)
     shown = file_layout(path, "A model.")
     content = path.read_bytes()
@@ -188,7 +190,8 @@ def test_a_place_that_bytes_are_lent_to_is_the_memory_that_they_lie_in():
 
 
 def test_copies_that_were_not_measured_and_copies_of_next_to_nothing():
-    unknown, small = {"page cache": MiB, "x": None}, {"page cache": MiB, "dict": 80, "array": 0}
+    unknown = {"page cache": MiB, "x": None}
+    small = {"page cache": MiB, "dict": 80, "array": 0}
     shown = copy_budget({"not measured": unknown, "header only": small})
     assert "copied to x (not measured here), in all: copied: not measured here." in shown.alt
     assert {"?", "header only: 80 B copied", "80 B"} <= set(texts(shown))
@@ -237,7 +240,8 @@ def digits(count: int, height: int = 8, across: int = 8) -> np.ndarray:
 
 
 def test_each_picture_has_its_words_and_the_wrong_ones_a_sign():
-    images, read = digits(12), [3, 7, 1, "8, not 9", *range(8)]
+    images = digits(12)
+    read = [3, 7, 1, "8, not 9", *range(8)]
     images[5] //= 4  # a faint one stays faint
     shown = gallery(images, read, wrong=[3])
     assert "12 pictures of 8 by 8 pixels, with the words: 3; 7; 1; 8, not 9; 0;" in shown.alt

@@ -52,11 +52,14 @@ def test_views_lead_to_one_owner_and_its_file(mapping):
     )
     assert repr(shown) == shown.alt
     written = texts(shown)
-    assert (
-        written.count("mapping") == 1 and written.count(".obj") == 2 and written.count(".base") == 3
-    )
-    assert "2 exports" in written and f"{row.ctypes.data:#x}" in written and "maps" in written
-    assert len(arrows(shown)) == 6 and {one.get_linestyle() for one in arrows(shown)} == {"-"}
+    assert written.count("mapping") == 1
+    assert written.count(".obj") == 2
+    assert written.count(".base") == 3
+    assert "2 exports" in written
+    assert f"{row.ctypes.data:#x}" in written
+    assert "maps" in written
+    assert len(arrows(shown)) == 6
+    assert {one.get_linestyle() for one in arrows(shown)} == {"-"}
     assert_fits(shown)
 
 

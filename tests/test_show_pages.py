@@ -69,7 +69,8 @@ def test_what_does_not_fit_is_put_together_and_a_single_page_stays_visible():
     shown = page_film({"mine": pages(262_144, FILE=slice(0, 131_072), ANONYMOUS=[70_000, 200_000])})
     assert "mine: 2 anonymous (70000, 200000), 131,071 file-backed" in shown.alt
     assert "each cell: 128 pages" in texts(shown)
-    rare, whole = cells(shown, ANONYMOUS), cells(shown, ABSENT)
+    rare = cells(shown, ANONYMOUS)
+    whole = cells(shown, ABSENT)
     heights = rare[:, 3] - rare[:, 1]
     assert len(rare) == 2
     assert (heights >= 0.1 * (whole[:, 3] - whole[:, 1]).max()).all()
@@ -175,7 +176,8 @@ def test_what_a_step_changed_is_outlined(film: Film):
 
 @pytest.mark.parametrize(("count", "steps"), [(16, 8), (4096, 3), (100_000, 2)])
 def test_films_of_all_sizes_fit(count: int, steps: int):
-    half, whole = pages(count, FILE=slice(0, count // 2)), cached(count, slice(0, count))
+    half = pages(count, FILE=slice(0, count // 2))
+    whole = cached(count, slice(0, count))
     one = Step("scan", half, whole, pages(count), 1, 1, 0)
     shown = page_film([replace(one, action=f"scan number {i}") for i in range(steps)])
     assert shown.alt.count("1 major fault and 1 minor fault") == steps
@@ -185,7 +187,8 @@ def test_films_of_all_sizes_fit(count: int, steps: int):
 
 
 def test_maps_by_name_are_outlined_where_they_differ_from_before():
-    now, then = {"mine": pages(16, FILE=[1, 2]), "new": pages(16)}, {"mine": pages(16, FILE=[1])}
+    now = {"mine": pages(16, FILE=[1, 2]), "new": pages(16)}
+    then = {"mine": pages(16, FILE=[1])}
     assert changed(page_film(now, before=then)) == [[2], None]
     assert changed(page_film(now, before=now)) == [None, None]
 

@@ -61,7 +61,8 @@ def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture],
     for a picture, or with one that can't be drawn.
     """
     given = [hand_in.predictions for hand_in in hand_ins if hand_in.lesson == lesson.number]
-    drawn, too_few = [], []
+    drawn = []
+    too_few = []
     for question in lesson.questions:
         answers = [one[question.key] for one in given if question.key in one]
         shown = None
@@ -184,7 +185,8 @@ def _spread(
     its own, at its end.
     """
     votes = {name: [numbers for numbers in of if numbers] for name, of in answers.items()}
-    every, unit = [numbers for of in votes.values() for numbers in of], question.unit
+    every = [numbers for of in votes.values() for numbers in of]
+    unit = question.unit
     top, step = _axis(every, [*measured.values()], question.most)
     edges = np.linspace(-step / 2, top + step / 2, round(top / step) + 2)
     end = edges[-1]

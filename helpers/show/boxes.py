@@ -37,7 +37,8 @@ class Box:
         return LINE * len(self.text(wide)) + 2 * PAD + BAND * bool(self.kind)
 
     def draw(self, ax: Axes, place: Place, column: Sequence["Box"]) -> None:
-        lines, band = self.text(place.wide), BAND * bool(self.kind and self.share is None)
+        lines = self.text(place.wide)
+        band = BAND * bool(self.kind and self.share is None)
         if self.share is None:
             rectangle(ax, place, facecolor="white", edgecolor=self.edge, linewidth=1)
             top = place._replace(
@@ -78,13 +79,15 @@ class Arrow:
         beside = start.top < end.foot and end.top < start.foot
         if beside and not self.around and start.right < end.left:
             y = min(start, end, key=lambda place: place.tall).middle
-            way, x = [(start.right + 1, y), (end.left - 1, y)], (start.right + end.left) / 2 - 3
+            way = [(start.right + 1, y), (end.left - 1, y)]
+            x = (start.right + end.left) / 2 - 3
         else:
             down = start.foot < end.top
             lane, side = (end.top - LANE, end.top) if down else (start.foot + LANE, end.foot)
             into = end.center if down or self.around else end.left + 20
             way = [(start.center, start.foot), (start.center, lane), (into, lane), (into, side)]
-            x, y = (start.center + into) / 2 + 20 * (into == start.center), lane + 9
+            x = (start.center + into) / 2 + 20 * (into == start.center)
+            y = lane + 9
         if self.line:
             way = list(dict.fromkeys(way))
             how = {"joinstyle": "miter", "linewidth": 1.3, "linestyle": self.line, "zorder": 0.5}

@@ -49,7 +49,8 @@ class Scaled:
         """From a number to a place across."""
         lines = [line for cell in column for line in cell.lines(place.wide)]
         across = place.wide - 12 - max((width(text, **look) for text, look in lines), default=0)
-        low, high = min(cell.ends[0] for cell in column), max(cell.ends[1] for cell in column)
+        low = min(cell.ends[0] for cell in column)
+        high = max(cell.ends[1] for cell in column)
         return lambda number: place.left + (number - low) / ((high - low) or 1) * across
 
 
@@ -74,9 +75,12 @@ class Bar(Scaled):
         return max(THICK, LINE * len(self.lines(wide))) + NOTE * bool(self.note)
 
     def draw(self, ax: Axes, place: Place, column: Sequence[Any]) -> None:
-        x, lines, end = self.scale(place, column), self.lines(place.wide), 0.0
+        x = self.scale(place, column)
+        lines = self.lines(place.wide)
+        end = 0.0
         middle = place.middle - NOTE / 2 * bool(self.note)
-        top, foot = middle - THICK / 2, middle + THICK / 2
+        top = middle - THICK / 2
+        foot = middle + THICK / 2
         if self.guess:
             foot -= 0.42 * THICK
         edge = MEASURED if self.strong else EDGE
@@ -120,8 +124,10 @@ class Hills(Scaled):
         return max(HILL, LINE * len(self.lines(wide)))
 
     def draw(self, ax: Axes, place: Place, column: Sequence[Any]) -> None:
-        x, lines = self.scale(place, column), self.lines(place.wide)
-        ground, edges = place.foot, [x(edge) for edge in self.edges]
+        x = self.scale(place, column)
+        lines = self.lines(place.wide)
+        ground = place.foot
+        edges = [x(edge) for edge in self.edges]
         ax.plot((edges[0], edges[-1]), (ground, ground), **EDGE)
         highest = max(1, *(max(counts) for counts, _ in self.counts))
         for number, (counts, style) in enumerate(self.counts):
@@ -164,7 +170,10 @@ class Panel:
     notes: Sequence[Line] = ()
     high: float = 110  # the axes, without the labels
 
-    LEFT, RIGHT, FOOT = 54, 10, 36  # the page's pixels, for the labels
+    # the page's pixels, for the labels
+    LEFT = 54
+    RIGHT = 10
+    FOOT = 36
 
     def lines(self, wide: float) -> list[Line]:
         return fitted([(self.title, BOLD), *self.notes], wide - 4)
@@ -173,11 +182,14 @@ class Panel:
         return LINE * len(self.lines(wide)) + 6 + self.high + self.FOOT
 
     def draw(self, ax: Axes, place: Place, column: Sequence[Any]) -> None:
-        lines, foot = self.lines(place.wide), place.foot - self.FOOT
+        lines = self.lines(place.wide)
+        foot = place.foot - self.FOOT
         top = foot - self.high
-        left, right = place.left + self.LEFT, place.right - self.RIGHT
+        left = place.left + self.LEFT
+        right = place.right - self.RIGHT
         page = ax.get_ylim()[0]
-        across, up = (right - left) / WIDE, (foot - top) / page
+        across = (right - left) / WIDE
+        up = (foot - top) / page
         inner = ax.figure.add_axes((left / WIDE, 1 - foot / page, across, up))
         write(ax, place.left + 4, top - 6 - LINE * len(lines), lines)
         self.plot(inner)

@@ -67,7 +67,8 @@ def curves(
     # A guess far above everything measured must not flatten the curves.
     visible = [guess for guess in guesses.values() if guess <= 3 * highest]
     top = 1.15 * max([highest, *visible])
-    words, panels = [], []
+    words = []
+    panels = []
     for name, recording in methods.items():
         took = f"in {in_words(recording.wall, 'seconds')}" if recording.wall is not None else ""
         guess = guesses.get(name)
@@ -142,7 +143,9 @@ def _plot(
     ax.set(xlabel=f"time, {unit}", xlim=(0, (1.11 if beside else 1) * end))
     y_axis(ax, "bytes", top, top)
     ax.xaxis.set_major_locator(MaxNLocator(4))
-    times, stack, below = recording.times * factor, _stack(recording), 0
+    times = recording.times * factor
+    stack = _stack(recording)
+    below = 0
     kinds = [UNKNOWN] if recording.anonymous is None else KINDS.values()
     for kind, series in zip(kinds, stack, strict=True):
         if series.any():
@@ -176,7 +179,9 @@ def _draw_guess(ax: Axes, guess: float, end: float, top: float) -> None:
     """A bar beyond the end of the time, and a line that leads to it; if the guess is above the
     panel, an arrow.
     """
-    inside, tall, left = guess <= top, min(guess, top), 1.02 * end
+    inside = guess <= top
+    tall = min(guess, top)
+    left = 1.02 * end
     ax.plot((0, left), (tall, tall), **PREDICTED | {"color": KINDS["anonymous"].edge}, zorder=0.5)
     how = {"clip_on": False, "zorder": 4, **guessed(KINDS["anonymous"])}
     ax.add_patch(Rectangle((left, 0), 0.07 * end, tall, **how))

@@ -77,7 +77,8 @@ def _figure(
         bars = []
         for meter, unit in units.items():
             kind = KINDS.get(meter.partition(",")[0], OTHER)  # "anonymous", and "anonymous, lent"
-            part, strong = (row[meter] or 0, paint(kind)), position == chosen
+            part = (row[meter] or 0, paint(kind))
+            strong = position == chosen
             bars.append(Bar([part], amount(row[meter], unit), most=most[unit], strong=strong))
         shown.append(Row(position, bars))
     heads = [f"{_title(meter)}, by {label.lower()}" for meter in units]

@@ -60,7 +60,8 @@ def gallery(
     across = max(NARROWEST, min(ROW, most, len(cells)))
     rows = [Row("", cells[start : start + across]) for start in range(0, len(cells), across)]
     fig = layout(rows, gap=AIR)
-    plural, (_, rows, dots) = "s" * (len(images) > 1), images.shape
+    plural = "s" * (len(images) > 1)
+    (_, rows, dots) = images.shape
     alt = (
         f"{len(images)} picture{plural} of {dots} by {rows} pixels, with the words: "
         f"{'; '.join(map(str, words))}."
@@ -88,7 +89,8 @@ class _Image:
 
     def draw(self, ax: Axes, place: Place, column: Sequence[Any]) -> None:
         down, across = (SIDE * side / max(self.pixels.shape) for side in self.pixels.shape)
-        left, top = place.center - across / 2, place.top + (SIDE - down) / 2
+        left = place.center - across / 2
+        top = place.top + (SIDE - down) / 2
         frame = Place(left, top, left + across, top + down)
         place_of_image = (frame.left, frame.right, frame.foot, frame.top)
         how = {"interpolation": "nearest", "aspect": "auto", "extent": place_of_image}

@@ -56,7 +56,9 @@ def lines(
     numbers = sorted({number for line in results.values() for number in line})
     if len(numbers) > MOST_TICKS:
         numbers = [number for number in numbers if math.log2(number).is_integer()]
-    keys, words, dashed = [], [], []
+    keys = []
+    words = []
+    dashed = []
     for (name, line), (marker, color) in zip(results.items(), MARKS, strict=False):
         keys.append(Line2D([], [], label=name, marker=marker, color=color, **STROKE))
         marked = [number for number in numbers if number in line]
@@ -95,7 +97,8 @@ def lines(
 def _scale(ax: Axes, results: Sequence[Mapping[float, float]], unit: str) -> None:
     """From 0; logarithmic if a line would be pressed flat."""
     highest = [max(line.values()) for line in results]
-    high, low = max(highest), min(min(line.values()) for line in results) / 1.5
+    high = max(highest)
+    low = min(min(line.values()) for line in results) / 1.5
     y_axis(ax, unit, high, high / (1 - FREE))
     if high > LOG_FROM * min(highest):
         ax.set_yscale("log")

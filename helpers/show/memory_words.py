@@ -45,7 +45,9 @@ def memory_words(
                 )
     boxes = {row: [_box(n, *word) for n, word in enumerate(words)] for row, words in rows.items()}
     row_at = {address: row for row, address in at.items()}
-    lines, arrows, told = [], [], []
+    lines = []
+    arrows = []
+    told = []
     for row, words in rows.items():
         parts = [f"at {at[row]:#x}"] if row in at else []
         for box, (name, value) in zip(boxes[row], words, strict=True):
@@ -62,7 +64,8 @@ def memory_words(
 
 
 def _box(number: int, name: str, value: int) -> Box:
-    title, offset = (shortened(name, 90, **BOLD), BOLD), f"+{number * WORD}"
+    title = (shortened(name, 90, **BOLD), BOLD)
+    offset = f"+{number * WORD}"
     return Box([title, (_value(value), {"family": MONO, "fontsize": 7.5})], corner=offset)
 
 

@@ -107,7 +107,8 @@ def _column(
     """A bar for each method, with its numbers: those large enough to see, or the largest; then the
     guess.
     """
-    unit, kind = METERS[meters[0]].unit, KINDS.get(meters[0], OTHER)
+    unit = METERS[meters[0]].unit
+    kind = KINDS.get(meters[0], OTHER)
     values = {name: [run.meter(meter) for meter in meters] for name, run in methods.items()}
     most = max(sum(value or 0 for value in bar) for bar in values.values())
     # A guess far above everything measured must not flatten the bars.

@@ -209,7 +209,8 @@ class Grid:
         return self.head(layout) + layout.tall / DOT + 4 + LINE * len(self.lines(wide))
 
     def draw(self, ax: Axes, place: Place, column: Sequence[Any]) -> None:
-        layout, states = self.layout(place.wide), self.states
+        layout = self.layout(place.wide)
+        states = self.states
         top = place.top + self.head(layout)
         foot = top + layout.tall / DOT
         write(ax, place.left, foot + 4, self.lines(place.wide))
@@ -219,8 +220,10 @@ class Grid:
             lines = fitted([(states.text(), SMALL)], place.wide - 12)[:4]
             write(ax, back.center, back.middle - LINE * len(lines) / 2, lines, ha="center")
             return
-        x, y = round(DOT * place.left), round(DOT * top)
-        side, index = layout.pitch - layout.gap, np.arange(-(-states.counted // layout.each))
+        x = round(DOT * place.left)
+        y = round(DOT * top)
+        side = layout.pitch - layout.gap
+        index = np.arange(-(-states.counted // layout.each))
         left = x + index % layout.columns * layout.pitch
         top_of = y + index // layout.columns * layout.pitch
         for state, bottoms, tops in _shares(states, layout.each):

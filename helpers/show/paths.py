@@ -54,7 +54,8 @@ def copy_paths(
     "read/write" (the bytes are copied there) and "map" (the pages are lent, at the cost of faults,
     minor and major together). ValueError for a move that there isn't, and for a method without one.
     """
-    methods, reads = by_name(comparison), destination is None
+    methods = by_name(comparison)
+    reads = destination is None
     words, heads = (READS, READ_HEADS) if reads else (MOVES, HEADS)
     if unknown := moves.keys() - words:
         raise ValueError(
@@ -67,9 +68,11 @@ def copy_paths(
         moved = [run.io.read_bytes if reads else run.io.write_bytes for run in methods.values()]
         held = [peak for run in methods.values() for peak in (run.peak.anonymous, run.peak.file)]
         size = max(number or 0 for number in (*moved, *held))
-    rows, arrows = [], []
+    rows = []
+    arrows = []
     for name, run in methods.items():
-        move, io = move_of[name], run.io
+        move = move_of[name]
+        io = run.io
         boxes = _boxes(run, move, size, heads)
         arrows += _arrows(run, move, size, boxes)
         # Bytes that never enter user memory count once, when they're written. A file system whose
@@ -122,7 +125,9 @@ def _arrows(run: Recording, move: Move, size: int, boxes: Mapping[str, Box]) -> 
         how = {"line": line, "color": color} | how
         arrows.append(Arrow(boxes[start], boxes[end], above, below, **how))
 
-    io, reads, arrows = run.io, "copy" not in boxes, []
+    io = run.io
+    reads = "copy" not in boxes
+    arrows = []
     arrow("disk", "source", io.device_read_bytes, _bytes(io.device_read_bytes))
     if move == "read/write":
         calls = _calls(io.read_calls)

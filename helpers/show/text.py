@@ -49,7 +49,9 @@ def wrapped(text: str, room: float, **look: Any) -> list[str]:
 
 def shortened(text: str, room: float, **look: Any) -> str:
     """Cuts the middle out of a line until it fits `room` pixels: names differ at their ends."""
-    letters, line = min(len(text), int(room)), text  # no letter is narrower than a pixel
+    # no letter is narrower than a pixel
+    letters = min(len(text), int(room))
+    line = text
     while (len(line) > room or width(line, **look) > room) and letters > 2:
         letters -= 1
         line = f"{text[: letters // 2]}…{text[-(letters // 2) :]}"

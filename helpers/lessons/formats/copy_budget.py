@@ -32,7 +32,9 @@ def copy_budget(
     """
     if not ways:
         raise ValueError("nothing to show: pass at least one way with its places")
-    rows, arrows, told = [], [], []
+    rows = []
+    arrows = []
+    told = []
     for way, chain in ways.items():
         counted = [copied for copied in chain.values() if copied is not None]
         if not 2 <= len(chain) <= MOST_PLACES or min(counted, default=0) < 0:
@@ -41,7 +43,8 @@ def copy_budget(
                 f"{dict(chain)}"
             )
         boxes: list[Box] = []
-        words, kind = [], ABSENT
+        words = []
+        kind = ABSENT
         for place, copied in chain.items():
             if place in PLACES or not boxes or copied != 0:  # lent bytes stay where they were
                 kind = PLACES.get(place, ANONYMOUS)

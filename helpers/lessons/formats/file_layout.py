@@ -59,7 +59,8 @@ def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Pictur
 
 def _first(text: str) -> Row:
     """The length, the header's first characters, and the spaces after it, if any."""
-    length, spaces = len(text.encode()), len(text) - len(text.rstrip(" "))
+    length = len(text.encode())
+    spaces = len(text) - len(text.rstrip(" "))
     begins = _plain(text[:LETTERS].rstrip(" ")) + "…" * (len(text) - spaces > LETTERS)
     places = _bytes(0, 8), _bytes(8, 8 + length - spaces), _bytes(8 + length - spaces, 8 + length)
     first = _box(HEADER, "length", f"{length:,}", places[0])

@@ -130,7 +130,8 @@ def _boxes_of(named: Mapping[str, Any]) -> list[Box]:
                 f"{name} is a {type(obj).__name__}, which shows no bytes: {wanted}"
             ) from None
         while id(obj) not in objects:
-            objects[id(obj)], link = obj, link_of(obj)
+            objects[id(obj)] = obj
+            link = link_of(obj)
             boxes[id(obj)] = _box(obj, link)
             if link is None:
                 break
@@ -198,7 +199,9 @@ def _box(obj: Any, link: Link | None) -> Box:
 
 def _tie(box: Box, to: Box, attribute: str, tie: Tie) -> None:
     if box not in to.way():  # a ctypes structure may point to itself
-        box.to, box.attribute, box.tie = to, attribute, tie
+        box.to = to
+        box.attribute = attribute
+        box.tie = tie
         to.viewers.append(box)
 
 
@@ -217,7 +220,8 @@ def _drawn(boxes: list[Box]) -> Figure:
     for box in boxes:
         memory = MEMORY.get(box.memory, UNKNOWN) if box.memory else None
         cells[box] = show.Box(_lines(box), memory, edge=WARNING if box.gone else INK)
-    rows, arrows = [], []
+    rows = []
+    arrows = []
     for root in (box for box in boxes if box.to is None):
         for source in root.sources():
             first, *others = [cells[box] for box in source.way()]

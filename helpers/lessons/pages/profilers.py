@@ -70,7 +70,8 @@ def curves_and_samples(
         (dots,) = ax.plot(times, grown, "o", clip_on=False, label=who, **how)
         ax.set_xlim(0, max(ax.get_xlim()[1], *times))
         legend(drawn.figure, [*drawn.figure.legends.pop().legend_handles, dots])
-    most, summed = in_words(max(grown), "bytes"), in_words(run.peak.resident, "bytes")
+    most = in_words(max(grown), "bytes")
+    summed = in_words(run.peak.resident, "bytes")
     alt = (
         f"{drawn.alt} Dots, {who}: {len(samples)} samples, {most} at their peak; all kinds add up "
         f"to {summed}."

@@ -38,11 +38,13 @@ def quadrants(comparisons: Mapping[tuple[str, str], Methods], caption: str = "")
             bars = [_bar(comparisons[pair], name) for pair in across]
             heads = [", ".join(pair) for pair in across] if name == methods[0] else ()
             shown.append(Row(name, bars, heads=heads))
-    told, recordings = [], {}
+    told = []
+    recordings = {}
     for pair in pairs:
         for name, run in comparisons[pair].items():
             recordings[*pair, name] = run
-            label, words = ", ".join((*pair, name)), _words(comparisons[pair], name)
+            label = ", ".join((*pair, name))
+            words = _words(comparisons[pair], name)
             told.append((label, words))
     opening = "Time as one bar per method, in four panels, each with its own scale"
     caption = f"{caption} Time; each panel has its own scale."
