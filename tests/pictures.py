@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.text import Text
@@ -40,12 +41,14 @@ def comparison(*recordings: Recording) -> Comparison:
 
 
 def texts(shown: Picture) -> list[str]:
-    """Everything that's written in a picture, with spaces for line breaks."""
-    return [
-        words
-        for text in shown.figure.findobj(Text)
-        if (words := text.get_text().replace("\n", " "))
-    ]
+    """Everything that's written in a picture, with plain spaces."""
+    written = (text.get_text() for text in shown.figure.findobj(Text))
+    return [words.replace("\N{NO-BREAK SPACE}", " ") for words in written if words]
+
+
+def panels(shown: Picture) -> list[Axes]:
+    """The plots that have axes of their own."""
+    return shown.figure.axes[1:]
 
 
 def arrows(shown: Picture) -> list[FancyArrowPatch]:

@@ -25,7 +25,8 @@ from helpers.teach import exercise
 pytestmark = pytest.mark.slow
 
 REPORT = exercise("02.report")
-RIGHT, WRONG = REPORT.solution_source, REPORT.wrong[0]
+RIGHT = REPORT.solution_source
+WRONG = REPORT.wrong[0]
 ADAS = "ada", "02.report"
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pictures import panels
 
 from helpers.ideas.safetensors import TensorFile
 from helpers.lessons.serving.load import growth, load_chart, watched
@@ -132,12 +133,12 @@ def test_the_chart_says_its_numbers():
         "250, from 210 to 280. Done to the server: first at 0.3 s. The models' files: 8 MiB to "
         "16 MiB. Taken by all workers since the beginning: 3 MiB at most."
     )
-    above, below = shown.figure.axes
+    above, below = panels(shown)
     assert len(above.lines[0].get_xdata()) == 8
     assert [text.get_text() for text in above.texts] == ["first"]
     assert [line.get_marker() for line in above.lines].count("x") == 1
     assert len(below.collections) == 2
-    assert below.get_ylim()[1] > 19
+    assert below.get_ylim()[1] > 19 * MiB
     assert shown.caption.startswith("Try. Measured on")
     assert shown.png.startswith(b"\x89PNG")
 
@@ -145,9 +146,7 @@ def test_the_chart_says_its_numbers():
 def test_the_chart_of_a_first_moment_and_of_a_system_that_tells_no_memory():
     load = a_load()
     del load.ticks[1:], load.looks[:], load.marks[:]
-    assert "not measured here" in [
-        text.get_text() for text in load_chart(load).figure.axes[1].texts
-    ]
+    assert "not measured here" in [text.get_text() for text in panels(load_chart(load))[1].texts]
     load.ticks.clear()
     with pytest.raises(ValueError, match="nobody has asked yet"):
         load_chart(load)
@@ -175,9 +174,8 @@ def test_every_answer_is_counted_and_names_its_version(tmp_path: Path):
         *earlier, load = asking(server.address, "m", TEN, looks=3)
         said = metrics(server.address)["together"]["answers"]
     load.right[version] = [*range(10)]
-    assert len(earlier) == 3 and 0 < load.answers < said, (
-        "the last tick is followed by a few answers more"
-    )
+    assert len(earlier) == 3, "the last tick is followed by a few answers more"
+    assert 0 < load.answers < said, "the last tick is followed by a few answers more"
     assert load.answers == sum(load.seen.values())
     assert load.versions == {version}
     assert not load.failed

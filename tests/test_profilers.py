@@ -5,7 +5,7 @@ asserts.
 from pathlib import Path
 
 import pytest
-from test_show import recording
+from pictures import panels, recording
 
 from helpers.lessons.pages.profilers import curves_and_samples, line_increments, mprof_samples
 from helpers.units import MiB
@@ -43,7 +43,7 @@ def test_samples_are_drawn_in_the_unit_of_the_curves(wall: float, unit: int):
     drawn = curves_and_samples(
         recording("read", 2, 1, wall=wall), [(0, 0), (2 * wall, 3 * MiB)], "a profiler"
     )
-    (ax,) = drawn.figure.axes
+    (ax,) = panels(drawn)
     assert ax.get_lines()[-1].get_xdata()[1] == pytest.approx(2 * wall * unit)
     assert ax.get_xlim()[1] >= 2 * wall * unit
     assert (

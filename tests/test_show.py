@@ -14,19 +14,15 @@ import ipywidgets
 import matplotlib
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from pictures import (
     HERE,
     NO_KINDS,
     SIZE,
     arrows,
-    assert_fits,
     comparison,
+    panels,
     recording,
-    rectangles,
     texts,
     unsplit,
 )
@@ -39,8 +35,16 @@ from helpers.measure import Comparison
 from helpers.measure.recording import IO, Faults, Switches
 from helpers.measure.sharing import Shares, Sharing
 from helpers.show import Table, bars, copy_paths, curves, shared_table, table
-from helpers.show.curves import POINTS, thinned
-from helpers.show.figure import ANONYMOUS, FILE, KINDS, PREDICTED, Interactive, picture
+from helpers.show.figure import (
+    ANONYMOUS,
+    FILE,
+    KINDS,
+    PREDICTED,
+    Interactive,
+    guessed,
+    paint,
+    picture,
+)
 from helpers.units import MiB
 
 MOVES = {"read/write": ["read", "chunks"], "map": ["mmap"], "in kernel": ["sendfile"]}
@@ -54,11 +58,6 @@ def copied() -> Comparison:
         recording("mmap", 0, 256, io=IO(0, 4, 0, SIZE, 0, SIZE)),
         recording("sendfile", 0, io=IO(2, 2, SIZE, SIZE, 0, SIZE), wall=0.05),
     )
-
-
-def tops(ax) -> dict[str, float]:
-    """The highest point of each filled area in a panel, by its label, in the axis's units."""
-    return {area.get_label(): area.get_paths()[0].vertices[:, 1].max() for area in ax.collections}
 
 
 # --- the layer below every picture ----------------------------------------------------------------
@@ -135,57 +134,6 @@ def test_curves_say_what_was_measured(copied):
     assert "alone: 5 MiB anonymous" in curves(recording("alone", 5)).alt
 
 
-def test_kinds_are_stacked_on_one_scale():
-    small = recording("small", 10, 20, 30)
-    large = recording("large", 100)
-    one, other = curves(comparison(small, large)).figure.axes
-    assert tops(one) == pytest.approx({"anonymous": 10, "file-backed": 30, "shared": 60}, rel=1e-3)
-    assert tops(other) == pytest.approx({"anonymous": 100}, rel=1e-3)
-    assert one.get_ylim() == other.get_ylim()
-    assert one.get_xlim() == other.get_xlim()
-    assert {area.get_label(): area.get_hatch() for area in one.collections} == {
-        k.word: k.hatch for k in KINDS.values()
-    }
-
-
-@pytest.mark.parametrize("count", [1, 2, 4, 10])
-def test_any_number_of_panels_fits(count: int):
-    names = [f"method number {i} of many" for i in range(count)]
-    names[-1] += ", under a name of several lines, so that nobody can miss it"
-    shown = curves(comparison(*(recording(name, 1 + i) for i, name in enumerate(names))))
-    boxes = [ax.get_position() for ax in shown.figure.axes]
-    assert len(boxes) == count
-    assert len({(round(b.width, 6), round(b.height, 6)) for b in boxes}) == 1
-    assert_fits(shown)
-
-
-@given(seed=st.integers(0, 2**32), samples=st.integers(1, 300), points=st.integers(20, 60))
-def test_thinning_keeps_every_peak_and_the_order(seed, samples, points):
-    stack = np.random.default_rng(seed).integers(0, 10**9, (3, samples))
-    times = np.arange(float(samples))
-    thin_times, thin = thinned(times, stack, points)
-    assert len(thin_times) == thin.shape[1] <= points
-    assert (np.diff(thin_times) > 0).all()
-    assert thin.sum(axis=0).min() == stack.sum(axis=0).min()
-    assert (thin.max(axis=1) == stack.max(axis=1)).all()
-    assert thin.sum(axis=0).max() == stack.sum(axis=0).max()
-
-
-def test_long_curves_are_thinned():
-    memory = np.full(5_000, MiB)
-    memory[3_217] = 256 * MiB
-    (area,) = curves(replace(recording("spike", n=5_000), file=memory)).figure.axes[0].collections
-    assert area.get_paths()[0].vertices[:, 1].max() == 256
-    assert len(area.get_paths()[0].vertices) <= 2 * POINTS + 3
-
-
-def test_kinds_that_were_not_measured_are_never_drawn_as_if_they_were():
-    shown = curves(comparison(unsplit("elsewhere", 64), recording("here", 9)))
-    assert tops(shown.figure.axes[0]) == {"kinds not measured here": 64}
-    assert "elsewhere: 64 MiB resident (kinds not measured here) at its peak" in shown.alt
-    assert "anonymous" not in " ".join(texts(curves(unsplit("alone", 64))))
-
-
 @pytest.mark.parametrize(
     ("end", "words"),
     [
@@ -206,32 +154,6 @@ def test_a_run_that_ended_before_its_first_sample():
     assert "gone: 0 B anonymous, 0 B file-backed at its peak, ended by SIGKILL." in shown.alt
 
 
-def test_a_prediction_has_the_look_of_the_memory_that_it_is_about(copied):
-    """So a guess of anonymous memory beside file-backed memory of the same height doesn't look
-    right.
-    """
-    panel = curves(copied, {"mmap": 256 * MiB, "chunks": None}).figure.axes[
-        list(copied).index("mmap")
-    ]
-    (guess,) = panel.patches
-    assert (guess.get_height(), guess.get_hatch(), guess.get_linestyle()) == (
-        256,
-        "////",
-        PREDICTED["linestyle"],
-    )
-    assert to_hex(guess.get_facecolor()) == ANONYMOUS.face
-    times = panel.collections[0].get_paths()[0].vertices[:, 0]
-    assert times.max() < guess.get_x() < panel.get_xlim()[1], "beside what was measured, not on it"
-    assert "you" not in curves(copied, {"chunks": None}).alt
-
-
-def test_a_wild_prediction_does_not_flatten_the_curves(copied):
-    shown = curves(copied, {"read": 10**15})
-    assert shown.figure.axes[0].get_ylim()[1] < 400
-    assert "↑" in " ".join(texts(shown))
-    assert "you predicted 931,323 GiB" in shown.alt
-
-
 def test_a_prediction_that_names_no_method_is_an_error(copied):
     with pytest.raises(ValueError, match="'raed', but the methods are: read, chunks"):
         curves(copied, {"raed": 1})
@@ -241,80 +163,87 @@ def test_a_prediction_that_names_no_method_is_an_error(copied):
         curves({})
 
 
+def areas(panel) -> dict[str, float]:
+    """The highest point of each kind's area, MiB."""
+    return {
+        area.get_label(): area.get_paths()[0].vertices[:, 1].max() / MiB
+        for area in panel.collections
+    }
+
+
+def test_kinds_are_stacked_on_one_scale():
+    small = recording("small", 10, 20, 30)
+    large = recording("large", 100)
+    one, other = panels(curves(comparison(small, large)))
+    assert areas(one) == pytest.approx({"anonymous": 10, "file-backed": 30, "shared": 60}, rel=1e-3)
+    assert areas(other) == pytest.approx({"anonymous": 100}, rel=1e-3)
+    assert one.get_ylim() == other.get_ylim()
+    assert one.get_xlim() == other.get_xlim()
+
+
+def test_a_single_sample_stays_visible():
+    memory = np.full(5_000, MiB)
+    memory[3_217] = 256 * MiB
+    (panel,) = panels(curves(replace(recording("spike", n=5_000), file=memory)))
+    assert panel.lines[-1].get_ydata().max() == 256 * MiB
+
+
+def test_kinds_that_were_not_measured_are_never_drawn_as_if_they_were():
+    shown = curves(comparison(unsplit("elsewhere", 64), recording("here", 9)))
+    assert areas(panels(shown)[0]) == {"kinds not measured here": 64}
+    assert "elsewhere: 64 MiB resident (kinds not measured here) at its peak" in shown.alt
+    assert "anonymous" not in " ".join(texts(curves(unsplit("alone", 64))))
+
+
+def test_a_prediction_stands_beside_what_was_measured_in_the_look_of_anonymous_memory(copied):
+    shown = curves(copied, {"mmap": 256 * MiB, "chunks": None})
+    panel = panels(shown)[list(copied).index("mmap")]
+    (guess,) = panel.patches
+    assert guess.get_height() == 256 * MiB
+    assert (guess.get_hatch(), guess.get_linestyle()) == ("////", PREDICTED["linestyle"])
+    times = panel.collections[0].get_paths()[0].vertices[:, 0]
+    assert times.max() < guess.get_x() < panel.get_xlim()[1]
+    assert "you" not in curves(copied, {"chunks": None}).alt
+
+
+def test_a_wild_prediction_does_not_flatten_the_curves(copied):
+    shown = curves(copied, {"read": 10**15})
+    assert panels(shown)[0].get_ylim()[1] < 400 * MiB
+    assert "you: 931,323 GiB anonymous ↑" in texts(shown)
+    assert "you predicted 931,323 GiB" in shown.alt
+
+
 # --- method x meter -------------------------------------------------------------------------------
-def bar_widths(ax) -> list[float]:
-    return [bar.get_width() for container in ax.containers for bar in container]
-
-
-def test_bars_are_as_long_as_what_was_measured(copied):
+def test_bars_are_what_was_measured_and_what_was_predicted(copied):
     shown = bars(copied, "wall", "anonymous", predicted={"read": 0.1})
-    times, memory = shown.figure.axes
-    assert bar_widths(times) == [0.2, 0.1, 0.2, 0.05]
-    assert bar_widths(memory) == [
-        256 * MiB,
-        MiB,
-        0,
-        0,
-    ]
-    (guess,) = [p for p in times.patches if p.get_linestyle() == PREDICTED["linestyle"]]
-    (measured, *_), *_ = times.containers
-    assert guess.get_width() == 0.1
-    assert guess.get_y() == pytest.approx(measured.get_y() + measured.get_height()), (
-        "below it, not around it"
-    )
     assert "read: time 0.2 s, anonymous peak 256 MiB, you predicted 0.1 s." in shown.alt
-    assert "0.2 s (you: 0.1 s)" in texts(shown)
-    assert_fits(shown)
+    times, memory = zip(*(row.cells for row in shown.rows), strict=True)
+    assert [bar.parts[0][0] for bar in times] == [0.2, 0.1, 0.2, 0.05]
+    assert [bar.parts for bar in memory[:2]] == [
+        [(256 * MiB, paint(ANONYMOUS))],
+        [(MiB, paint(ANONYMOUS))],
+    ]
+    assert [bar.guess and bar.guess[0] for bar in times] == [0.1, None, None, None]
+    assert times[0].text == "0.2 s\n(you: 0.1 s)"
+    assert shown.rows[0].heads == ["time", "anonymous, peak"]
 
 
-def test_a_predicted_bar_has_the_look_of_its_memory():
-    shown = bars(
-        comparison(recording("map", 0, 64)), "anonymous", "file", predicted={"map": 64 * MiB}
-    )
-    *_, measured, guess = rectangles(shown)
-    assert (measured.get_width(), measured.get_hatch()) == (
-        guess.get_width(),
-        None,
-    )
-    assert guess.get_hatch() == "////"
-    assert "64 MiB (you: 64 MiB anonymous)" in texts(shown)
-
-
-def test_long_words_never_squeeze_the_bars():
-    long = comparison(
-        *(
-            recording(f"a way of copying with many words, the {i}th", 77.3, 51.7, 153)
-            for i in range(3)
-        )
-    )
-    shown = bars(
-        long,
-        "anonymous",
-        "file",
-        "shared",
-        "wall",
-        "minor faults",
-        predicted=dict.fromkeys(long, 123 * MiB),
-    )
-    assert all(
-        ax.get_position().width * shown.figure.get_figwidth() >= 0.49 for ax in shown.figure.axes
-    )
-    assert_fits(shown)
-
-
-def test_kinds_of_memory_share_a_bar():
-    (panel,) = bars(
-        comparison(recording("all", 10, 20, 30)), "file", "shared", "anonymous"
-    ).figure.axes
-    starts = [(bar.get_x() / MiB, bar.get_width() / MiB, bar.get_hatch()) for bar in panel.patches]
-    assert starts == [(0, 10, "////"), (10, 20, None), (30, 30, "...")]
+def test_kinds_of_memory_share_a_bar_and_a_prediction_has_the_look_of_its_memory():
+    one = recording("all", 10, 20, 30)
+    shown = bars(comparison(one), "file", "shared", "anonymous", predicted={"all": 64 * MiB})
+    (bar,) = shown.rows[0].cells
+    assert bar.parts == [
+        (size * MiB, paint(kind)) for size, kind in zip((10, 20, 30), KINDS.values(), strict=True)
+    ]
+    assert bar.guess == (64 * MiB, guessed(ANONYMOUS))
+    assert bar.text.endswith("(you: 64 MiB anonymous)")
 
 
 def test_bars_say_what_was_not_measured_and_what_did_not_return():
     shown = bars(comparison(unsplit("elsewhere", 64), recording("broken", 3, ended="SIGSEGV")))
     assert "elsewhere: anonymous peak not measured here." in shown.alt
     assert "broken: anonymous peak 3 MiB, ended by SIGSEGV." in shown.alt
-    assert {"not measured here", "broken (SIGSEGV)"} <= set(texts(shown))
+    assert {"not measured here", "ended by SIGSEGV"} <= set(texts(shown))
 
 
 def test_bars_refuse_what_they_cannot_draw(copied):
@@ -337,9 +266,8 @@ def test_a_table_reads_the_same_in_html_and_in_a_terminal(copied):
     for words in ("anonymous, peak", "256 MiB", "0.05 s", "not measured here"):
         assert words in html.replace("&nbsp;", " ")
         assert words in text
-    assert "256&nbsp;MiB" in html and "not measured here" in html, (
-        "only a figure stays in a line with its unit"
-    )
+    assert "256&nbsp;MiB" in html, "only a figure stays in a line with its unit"
+    assert "not measured here" in html, "only a figure stays in a line with its unit"
 
 
 def test_code_in_a_table_is_code():
@@ -394,19 +322,14 @@ def four() -> dict[tuple[str, str], dict]:
 
 def test_quadrants_say_every_figure_and_mark_the_fastest(four):
     shown = quadrants(four, "Two questions.")
-    assert (
-        "sequential, cold, map: 0.3 s, the fastest, from device 9 MiB, 4,113 faults, 1 call."
-        in shown.alt
-    )
+    figures = "0.3 s, the fastest, from device 9 MiB, 4,113 faults, 1 call."
+    assert f"sequential, cold, map: {figures}" in shown.alt
     assert shown.alt.count("the fastest") == " ".join(texts(shown)).count("· fastest") == 4
-    walls = [[run.wall for run in methods.values()] for methods in four.values()]
-    assert [[bar.get_width() for bar in ax.patches] for ax in shown.figure.axes] == walls
-    assert [ax.get_xlim() for ax in shown.figure.axes] == [
-        (0, pytest.approx(1.6 * w)) for w in (0.4, 0.2, 30, 0.5)
-    ]
-    assert "each with its own scale" in shown.alt
-    assert shown.caption == f"Two questions. Measured on {HERE}."
-    assert_fits(shown)
+    drawn = [[bar.parts[0][0] for bar in row.cells] for row in shown.rows]
+    assert drawn == [[0.4, 0.1], [0.3, 0.2], [30, 0.3], [9, 0.5]]
+    heads = ["; ".join(row.heads) for row in shown.rows]
+    assert heads[0::2] == ["sequential, cold; sequential, warm", "random, cold; random, warm"]
+    assert heads[1::2] == ["", ""], "one scale a panel"
 
 
 def test_a_run_that_failed_or_was_not_measured_is_not_the_fastest(four):
@@ -430,12 +353,37 @@ def test_quadrants_need_two_rows_and_two_columns(four):
 # --- what is copied how often ---------------------------------------------------------------------
 def test_arrows_are_what_the_counters_bear_out(copied):
     # read: from the disk, in, out, to the disk; chunks: in, out, to the disk; the other two:
-    # across, to the disk
-    shown = copy_paths(copied, MOVES)
-    assert len(arrows(shown)) == 4 + 3 + 2 + 2
+    # across, to the disk, and one of them lends
+    assert len(arrows(copy_paths(copied, MOVES))) == 4 + 3 + 2 + 2 + 1
     idle = comparison(replace(copied["read"], io=IO(3, 0, 100, 0, 0, 0)), copied["chunks"])
     assert len(arrows(copy_paths(idle, MOVES))) == 0 + 3
-    assert_fits(shown)
+
+
+def test_user_memory_is_filled_by_what_it_held(copied):
+    boxes = [row.cells[2] for row in copy_paths(copied, MOVES).rows]
+    assert [box.share for box in boxes] == pytest.approx([1, 1 / 256, 1, 0])
+    assert [box.kind for box in boxes] == [ANONYMOUS, ANONYMOUS, FILE, ANONYMOUS]
+
+
+def test_missing_counters_are_question_marks(copied):
+    blind = (replace(one, io=IO(), **NO_KINDS) for one in copied.values())
+    shown = copy_paths(comparison(*blind), MOVES)
+    assert shown.alt.count("written not measured here") == 4
+    assert "copied once" not in shown.alt
+    assert {"?", "?  not measured here"} <= set(texts(shown))
+
+
+def test_a_path_that_ends_in_user_memory():
+    counted = {"switches": Switches(5, 0), "faults": Faults(7, 0)}
+    read = recording("r", 1, io=IO(64, 0, 64 * MiB, 0, 64 * MiB, 0), **counted)
+    lent = recording("m", 0, 64, io=IO(1, 0, 0, 0, 0, 0), faults=Faults(4000, 113))
+    ways = {"read/write": ["read, cold"], "map": ["map, warm"]}
+    shown = copy_paths({"read, cold": read, "map, warm": lent}, ways, destination=None)
+    assert "copied once, waited 5 times" in shown.alt
+    assert "from the disk 64 MiB, read 64 MiB in 64 calls" in shown.alt
+    assert "map, warm: lent to user memory, never copied" in shown.alt
+    assert {"lent", "4,113 faults"} <= set(texts(shown))
+    assert len(arrows(shown)) == 3, "from the disk, into user memory; and the mapping's pages"
 
 
 def test_copy_paths_say_what_was_counted(copied):
@@ -452,46 +400,6 @@ def test_copy_paths_say_what_was_counted(copied):
         "sendfile: inside the kernel, copied at most once, written 256 MiB in 2 calls" in shown.alt
     )
     assert {"257 calls", "256 MiB, 2 calls", "copied twice"} <= set(texts(shown))
-
-
-def test_user_memory_is_filled_by_what_it_held(copied):
-    boxes = [box for box in rectangles(copy_paths(copied, MOVES)) if box.get_x() == 388]
-    assert [box.get_width() / 84 for box in boxes[1::2]] == pytest.approx([1, 1 / 256, 1, 0])
-    faces = [kind.face for kind in (ANONYMOUS, ANONYMOUS, FILE, ANONYMOUS)]
-    assert [to_hex(box.get_facecolor()) for box in boxes[1::2]] == faces
-
-
-def test_missing_counters_are_question_marks(copied):
-    shown = copy_paths(
-        comparison(*(replace(one, io=IO(), **NO_KINDS) for one in copied.values())), MOVES
-    )
-    assert shown.alt.count("written not measured here") == 4
-    assert "copied once" not in shown.alt
-    assert "?" in texts(shown)
-    assert "?  not measured here" in texts(shown)
-
-
-def test_a_path_that_ends_in_user_memory():
-    read = {
-        "io": IO(64, 0, 64 * MiB, 0, 64 * MiB, 0),
-        "switches": Switches(5, 0),
-        "faults": Faults(7, 0),
-    }
-    lent = {"io": IO(1, 0, 0, 0, 0, 0), "switches": Switches(0, 1), "faults": Faults(4000, 113)}
-    ways = {"read, cold": recording("r", 1, **read), "map, warm": recording("m", 0, 64, **lent)}
-    shown = copy_paths(ways, {"read/write": ["read, cold"], "map": ["map, warm"]}, destination=None)
-    for words in (
-        "copied once, waited 5 times",
-        "from the disk 64 MiB, read 64 MiB in 64 calls",
-        "peak 1 MiB",
-        "map, warm: lent to user memory, never copied",
-        "4,113 faults",
-    ):
-        assert words in shown.alt
-    assert "lent, 4,113 faults" in texts(shown)
-    # from the disk and into user memory; the mapping's pages were there
-    assert len(arrows(shown)) == 2
-    assert_fits(shown)
 
 
 def test_copy_paths_refuse_unknown_and_missing_moves(copied):

@@ -85,7 +85,8 @@ def _next_step(grade: Answer) -> str:
     """What the student can do now, Markdown; "" if the answer is right, or the teacher has given
     the points.
     """
-    task, pack = exercise(grade.exercise), f"`make hand-in LESSON={grade.lesson or '…'}`"
+    task = exercise(grade.exercise)
+    pack = f"`make hand-in LESSON={grade.lesson or '…'}`"
     if grade.outcome == "missing" or grade.hand_in.why_not or grade.verdict.cause == UNREADABLE:
         return (
             f"Save your notebook, pack it with {pack}, and ask your teacher whether you may still "

@@ -5,8 +5,8 @@ process x meter · `copy_paths` what is copied how often · `lines` several thin
 `dial` a slider over what was measured at each position of a knob · `page_film` the state of every
 page · `page_explorer` the same, live · `rust` a Rust twin · `memory_words` words and addresses ·
 `gallery` small pictures, such as digits, and what a model took them for. magic.py is `%measure`.
-Every chart draws under `@look()` and returns `picture(fig, alt, caption)`, so each has its
-alternative text, which `words.alt_text` puts together. What one lesson alone draws is in `lessons`.
+Every chart declares rows, which chart.py lays out, and returns a picture with alternative text.
+What one lesson alone draws is in `lessons`.
 """
 
 from .curves import curves

@@ -1,111 +1,98 @@
-"""A sheet to draw on in the page's pixels, from the upper left corner; text that fits; boxes,
-arrows.
-"""
+"""Boxes with text, each for some memory or an object in it, and arrows between them."""
 
-import re
-import textwrap
 from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
-from matplotlib.textpath import text_to_path
 
-from .figure import INK, LOOK, PAGE, Kind, paint
+from .chart import Place, rectangle
+from .figure import ABSENT, INK, Kind, paint
+from .text import LINE, SMALL, Line, fitted, write
 
-# the page, a line of text, a box's band, the space beside text
-WIDE, LINE, BAND, PAD = (680, 15, 10, 7)
-SIZE = LOOK["font.size"]
-SANS = "DejaVu Sans"
-MONO = "DejaVu Sans Mono"
-
-
-def sheet(height: float) -> tuple[Figure, Axes]:
-    """A figure as wide as the page; y grows downwards. Call it within `look()`."""
-    fig = Figure(figsize=(PAGE, height / 96))
-    ax = fig.add_axes((0, 0, 1, 1))
-    ax.set(xlim=(0, WIDE), ylim=(height, 0))
-    ax.set_axis_off()
-    return fig, ax
+BAND, PAD = 9, 7  # the page's pixels: the band at a box's top, the space beside text
+LENT: dict[str, Any] = {"line": (0, (1.5, 1.5)), "head": "-"}  # bytes that aren't copied
+LANE = 12  # from a box to an arrow that goes around others
 
 
-def key_rows(keys: Sequence[Any]) -> list[list[Any]]:
-    """The keys of a legend in rows that fit the page, each to be put below the last by `legend(fig,
-    *row, down=…)`.
+@dataclass(eq=False)
+class Box:
+    """A white box for lines of text. The band at its top has the look of the memory that it stands
+    for; or, with `share`, that part of the box's width has.
     """
-    rows: list[list[Any]] = []
-    for key in keys:
-        if not rows or sum(54 + width(each.get_label()) for each in (*rows[-1], key)) > WIDE:
-            rows.append([])
-        rows[-1].append(key)
-    return rows
+
+    lines: Sequence[Line]
+    kind: Kind | None = None
+    share: float | None = None
+    corner: str = ""  # small print at the upper right
+    edge: str = INK
+    align: str = "left"
+
+    def text(self, wide: float) -> list[Line]:
+        return fitted(self.lines, wide - (2 * PAD if self.share is None else 4))
+
+    def tall(self, wide: float) -> float:
+        return LINE * len(self.text(wide)) + 2 * PAD + BAND * bool(self.kind)
+
+    def draw(self, ax: Axes, place: Place, column: Sequence["Box"]) -> None:
+        lines = self.text(place.wide)
+        band = BAND * bool(self.kind and self.share is None)
+        if self.share is None:
+            rectangle(ax, place, facecolor="white", edgecolor=self.edge, linewidth=1)
+            top = place._replace(
+                left=place.left + 0.5, right=place.right - 0.5, top=place.top + 0.5
+            )
+            if self.kind:
+                rectangle(ax, top._replace(foot=place.top + BAND), **paint(self.kind))
+        else:
+            rectangle(ax, place, **paint(ABSENT))
+            right = place.left + self.share * place.wide
+            rectangle(ax, place._replace(right=right), **paint(self.kind or ABSENT))
+        x = place.left + PAD if self.align == "left" else place.center
+        y = place.top + band + (place.tall - band - LINE * len(lines)) / 2
+        back = {"boxstyle": "round,pad=0.15", "alpha": 0.9, "facecolor": "white", "linewidth": 0}
+        write(ax, x, y, lines, ha=self.align, **({} if self.share is None else {"bbox": back}))
+        if self.corner:
+            corner = (place.right - PAD, place.top + PAD + LINE / 2)
+            ax.text(*corner, self.corner, ha="right", va="center_baseline", **SMALL)
 
 
-@lru_cache(4096)
-def width(text: str, size: float = SIZE, bold: bool = False, family: str = SANS) -> float:
-    """The width of a line in the page's pixels; `size` is in points, and a pixel is three quarters
-    of a point.
+@dataclass(eq=False)
+class Arrow:
+    """An arrow from one box to another, with words above and below it; without `line`, a style of
+    matplotlib's, only the words. It's straight if the boxes stand side by side, unless it goes
+    `around` what is between; otherwise it leaves at the foot, and runs behind what is in its way.
     """
-    font = FontProperties(family=family, size=size, weight="bold" if bold else "normal")
-    across, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    return across * 96 / 72
 
+    start: Box
+    end: Box
+    above: str = ""
+    below: str = ""
+    color: str = INK
+    line: Any = "-"
+    head: str = "-|>,head_length=5,head_width=2.6"
+    around: bool = False
 
-def wrapped(text: str, room: float, size: float = SIZE, bold: bool = False) -> list[str]:
-    """`text` in lines of at most `room` pixels; keeps numbers with their units, and breaks words
-    that are too long.
-    """
-    text = re.sub(r"(\d) ([KMG]?i?B\b|exports?\b)", "\\1\N{NO-BREAK SPACE}\\2", text)
-    for letters in range(len(text), 1, -1):
-        lines = textwrap.wrap(text, letters, break_on_hyphens=False)
-        if all(width(line, size, bold) <= room for line in lines):
-            return lines
-    return textwrap.wrap(text, 1)
-
-
-def shortened(text: str, room: float, size: float = SIZE, bold: bool = False, **family: str) -> str:
-    """Cuts the middle out of a line until it fits `room` pixels: names differ at their ends."""
-    letters = min(len(text), int(room))
-    line = text  # no letter is narrower than a pixel
-    while (len(line) > room or width(line, size, bold, **family) > room) and letters > 2:
-        letters -= 1
-        line = f"{text[: letters // 2]}…{text[-(letters // 2) :]}"
-    return line
-
-
-def banded(ax: Axes, left: float, top: float, wide: float, tall: float, kind: Kind) -> None:
-    """A white box for text. The band at its top has the look of the memory that the box
-    stands for.
-    """
-    ax.add_patch(Rectangle((left, top), wide, tall, facecolor="white", edgecolor=INK, linewidth=1))
-    ax.add_patch(Rectangle((left + 0.5, top + 0.5), wide - 1, BAND, linewidth=0, **paint(kind)))
-
-
-def pointed(
-    ax: Axes,
-    corners: Sequence[tuple[float, float]],
-    color: str = INK,
-    line: Any = "-",
-    linewidth: float = 1.3,
-) -> None:
-    """An arrow along the corners, with its head at the last; `line` is a line style of
-    matplotlib.
-    """
-    how = {
-        "arrowstyle": "-|>,head_length=5,head_width=2.6",
-        "joinstyle": "miter",
-        "linewidth": linewidth,
-    }
-    ax.add_patch(FancyArrowPatch(path=Path(corners), color=color, linestyle=line, **how))
-
-
-def lent(ax: Axes, start: float, end: float, y: float, words: str, color: str) -> None:
-    """A dotted line between two places, for bytes that are lent and not copied, with words above
-    it.
-    """
-    ax.plot((start, end), (y, y), color=color, linewidth=1.3, linestyle=(0, (1.5, 1.5)))
-    ax.text((start + end) / 2, y - 4, words, ha="center", va="bottom", color=color)
+    def draw(self, ax: Axes, start: Place, end: Place) -> None:
+        beside = start.top < end.foot and end.top < start.foot
+        if beside and not self.around and start.right < end.left:
+            y = min(start, end, key=lambda place: place.tall).middle
+            way = [(start.right + 1, y), (end.left - 1, y)]
+            x = (start.right + end.left) / 2 - 3
+        else:
+            down = start.foot < end.top
+            lane, side = (end.top - LANE, end.top) if down else (start.foot + LANE, end.foot)
+            into = end.center if down or self.around else end.left + 20
+            way = [(start.center, start.foot), (start.center, lane), (into, lane), (into, side)]
+            x = (start.center + into) / 2 + 20 * (into == start.center)
+            y = lane + 9
+        if self.line:
+            way = list(dict.fromkeys(way))
+            how = {"joinstyle": "miter", "linewidth": 1.3, "linestyle": self.line, "zorder": 0.5}
+            path = Path(way)
+            ax.add_patch(FancyArrowPatch(path=path, arrowstyle=self.head, color=self.color, **how))
+        back = {"facecolor": "white", "linewidth": 0, "pad": 0.5}
+        ax.text(x, y - 4, self.above, ha="center", va="bottom", color=self.color, bbox=back)
+        ax.text(x, y + 4, self.below, ha="center", va="top", **SMALL)

@@ -1,24 +1,20 @@
 """A slider over what was measured at each position of a knob."""
 
-import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, MultipleLocator
+from dataclasses import replace
 
 from ..measure.recording import METERS, Recording
-from ..units import NOT_MEASURED, digits
-from .boxes import width
-from .figure import INK, KINDS, PAGE, QUIET, Interactive, Picture, look, picture, slider
+from ..units import digits
+from .cells import Bar
+from .chart import Row, layout
+from .figure import KINDS, Interactive, Picture, look, paint, picture, slider
+from .meters import OTHER
 from .words import amount, with_machine
 
 Position = float | str
 Measured = Recording | Mapping[str, float | None]
 Meters = Sequence[str] | Mapping[str, str]
 Rows = Mapping[str, Mapping[str, float | None]]  # position -> meter -> number
-FRAME = {"left": 0.085, "right": 0.975, "top": 0.89, "bottom": 0.19, "wspace": 0.35}
 
 
 def dial(
@@ -28,18 +24,17 @@ def dial(
     caption: str = "",
     first: Position | None = None,
 ) -> Interactive:
-    """One to three panels, a meter each: a curve over the knob's positions, and a mark at the
-    slider's.
+    """A bar for each position of the knob, in one to three columns, a meter each; the slider's
+    position is marked.
 
     dial("Workers", recorded("09-workers", compare(…)), ["anonymous", "wall"])
     dial("Types", {1: {"a method": 31.0}, 4: {"a method": 48.0}}, {"a method": "ns"})
 
     `results` has for each position a Recording, or numbers by meter (None: not measured here).
-    Numbers are put in order; texts keep theirs. Positions are equally far apart. `meters` are names
-    in METERS, or {name: unit}: "bytes", "count", "seconds", or a text such as "ns"; panels with the
-    same unit have the same scale. On paper it's the picture of the `first` position (default: the
-    lowest). ValueError for an unknown position, for an unknown meter, and if there are fewer than
-    two positions.
+    Numbers are put in order; texts keep theirs. `meters` are names in METERS, or {name: unit}:
+    "bytes", "count", "seconds", or a text such as "ns"; columns with the same unit have the same
+    scale. On paper it's the picture of the `first` position (default: the lowest). ValueError for
+    an unknown position, for an unknown meter, and if there are fewer than two positions.
     """
     texts = any(isinstance(position, str) for position in results)
     words = {
@@ -76,12 +71,19 @@ def _figure(
         }
         for position, one in results.items()
     }
-    fig = Figure(figsize=(PAGE, 2.4))
-    fig.subplots_adjust(**FRAME)
-    panels = fig.subplots(1, len(units), squeeze=False)[0]
-    for ax, meter in zip(panels, units, strict=True):
-        _draw(ax, rows, meter, units, chosen)
-        ax.set_xlabel(label.lower(), labelpad=2)
+    most = {unit: _most(rows, units, unit) for unit in units.values()}
+    shown = []
+    for position, row in rows.items():
+        bars = []
+        for meter, unit in units.items():
+            kind = KINDS.get(meter.partition(",")[0], OTHER)  # "anonymous", and "anonymous, lent"
+            part = (row[meter] or 0, paint(kind))
+            strong = position == chosen
+            bars.append(Bar([part], amount(row[meter], unit), most=most[unit], strong=strong))
+        shown.append(Row(position, bars))
+    heads = [f"{_title(meter)}, by {label.lower()}" for meter in units]
+    alike = len(most) == 1
+    fig = layout([replace(shown[0], heads=heads), *shown[1:]], alike=alike)
     sentences = {
         position: f"{label} {position}: {'; '.join(_numbers(rows, units, position))}."
         for position in rows
@@ -92,7 +94,14 @@ def _figure(
     )
     recordings = {position: one for position, one in results.items() if isinstance(one, Recording)}
     caption = f"{caption} {sentences[chosen]}"
-    return picture(fig, alt, with_machine(caption, recordings) if recordings else caption)
+    if recordings:
+        caption = with_machine(caption, recordings)
+    return picture(fig, alt, caption, shown)
+
+
+def _most(rows: Rows, units: Mapping[str, str], unit: str) -> float:
+    """The largest number in this unit."""
+    return max(row[meter] or 0 for row in rows.values() for meter in units if units[meter] == unit)
 
 
 def _title(meter: str) -> str:
@@ -114,71 +123,3 @@ def _numbers(rows: Rows, units: Mapping[str, str], position: str) -> list[str]:
             f" ({'its lowest' if value == lowest else f'{value / lowest:.1f} times its lowest'})"
         )
     return numbers
-
-
-def _draw(ax: Axes, rows: Rows, meter: str, units: Mapping[str, str], chosen: str) -> None:
-    unit = units[meter]
-    words = list(rows)
-    place = list(rows).index(chosen)
-    ax.set_title(_title(meter))
-    ax.set_xlim(-0.4, len(rows) - 0.6)
-    # label as many positions as fit below the axis
-    step = ax.get_position().width * PAGE * 96 / len(words)
-    apart = 1
-    while any((width(a) + width(b)) / 2 + 8 > apart * step for a, b in pairwise(words[::apart])):
-        apart += 1
-    ax.set_xticks(range(0, len(rows), apart), words[::apart])
-    points = {at: row[meter] for at, row in enumerate(rows.values()) if row[meter] is not None}
-    if not points:
-        ax.text(
-            0.5, 0.5, NOT_MEASURED, ha="center", va="center", transform=ax.transAxes, color=QUIET
-        )
-        ax.set_yticks([])
-        return
-    kind = KINDS.get(meter.partition(",")[0])  # "anonymous", and "anonymous, lent"
-    color = kind.edge if kind else INK
-    ax.axvline(place, color="#e2e2e2", linewidth=6, zorder=0)
-    ax.plot(
-        *zip(*points.items(), strict=True),
-        color=color,
-        linewidth=1.2,
-        marker="o",
-        markersize=3.2,
-        clip_on=False,
-    )
-    alike = [
-        row[each]
-        for row in rows.values()
-        for each in units
-        if units[each] == unit and row[each] is not None
-    ]
-    highest = max(alike) or 1
-    ax.set_ylim(0, 1.25 * highest)
-    binary = MultipleLocator(2 ** math.ceil(math.log2(highest / 4)))
-    ax.yaxis.set_major_locator(
-        binary if unit == "bytes" else MaxNLocator(4, integer=unit == "count")
-    )
-    ax.yaxis.set_major_formatter(lambda value, _: amount(value, unit))
-    if place not in points:
-        return
-    ring = {
-        "markersize": 7,
-        "markerfacecolor": "white",
-        "markeredgewidth": 1.6,
-        "clip_on": False,
-        "zorder": 3,
-    }
-    ax.plot(place, points[place], color=color, marker="o", **ring)
-    # The number stands at the top of the panel, clear of the curve; at an edge, shifted inwards.
-    quarter = 4 * place / len(rows)
-    side, shift = ("left", -3) if quarter < 1 else ("right", 3) if quarter >= 3 else ("center", 0)
-    ax.annotate(
-        amount(points[place], unit),
-        (place, 1),
-        xytext=(shift, -1),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        ha=side,
-        va="top",
-        fontweight="bold",
-    )

@@ -6,7 +6,7 @@ import base64
 import html
 import io
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -80,6 +80,7 @@ class Picture:
     figure: Figure
     alt: str
     caption: str
+    rows: Sequence[Any] = ()  # what it shows, as declared: a chart's rows
 
     @cached_property
     def png(self) -> bytes:
@@ -129,7 +130,7 @@ class Picture:
         write_whole(path, svg.getvalue() or self.png)
 
 
-def picture(fig: Figure, alt: str, caption: str = "") -> Picture:
+def picture(fig: Figure, alt: str, caption: str = "", rows: Sequence[Any] = ()) -> Picture:
     """`fig` with its alternative text, which gives the numbers in the drawing ("read: 256 MiB
     anonymous"), for those who can't see it, and a caption for everybody. ValueError for an
     alternative text of fewer than three words.
@@ -139,7 +140,7 @@ def picture(fig: Figure, alt: str, caption: str = "") -> Picture:
             f"{alt!r} isn't an alternative text; describe the picture in a sentence, with its "
             "numbers"
         )
-    return Picture(fig, " ".join(alt.split()), " ".join(caption.split()))
+    return Picture(fig, " ".join(alt.split()), " ".join(caption.split()), rows)
 
 
 @dataclass(eq=False)
@@ -187,14 +188,6 @@ def slider(
 
     widget.observe(moved, "value")
     return both
-
-
-def legend(fig: Figure, *keys: Any, down: float = 0, **options: Any) -> None:
-    """Puts one row of keys at the top, or `down` pixels below it, in the order given."""
-    top = 1 - down / (96 * fig.get_figheight())
-    fig.legend(
-        handles=keys, ncols=len(keys), loc="upper left", bbox_to_anchor=(0.005, top), **options
-    )
 
 
 def key(kind: Kind) -> Patch:

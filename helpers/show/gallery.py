@@ -3,12 +3,15 @@ was wrong.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from matplotlib.patches import Rectangle
+from matplotlib.axes import Axes
 
-from .boxes import LINE, WIDE, sheet, width, wrapped
+from .chart import WIDE, Place, Row, layout, rectangle
 from .figure import GRID, WARNING, Picture, look, picture
+from .text import BOLD, LINE, PLAIN, WARN, Line, fitted, width, write
 
 MOST, ROW, NARROWEST = 24, 8, 3  # pictures; per row; per row if their words are long
 WRONG = "✗ "
@@ -48,53 +51,17 @@ def gallery(
         )
     marked = np.zeros(len(images), int)
     marked[np.asarray(wrong) if len(wrong) else []] = 1
-    texts = [f"{WRONG * mark}{word}" for word, mark in zip(words, marked.tolist(), strict=True)]
-    widest = max(width(text, bold=True) for text in texts)
-    # as many per row as leave the words on one line
-    most = max(NARROWEST, min(ROW, int(WIDE / (widest + AIR))))
-    columns = max(NARROWEST, -(-len(texts) // -(-len(texts) // most)))  # the same in every row
-    lines = [
-        wrapped(text, WIDE / columns - AIR, bold=bool(mark))
-        for text, mark in zip(texts, marked, strict=True)
+    cells = [
+        _Image(image, f"{WRONG * bool(mark)}{word}", images.max() or 1, bool(mark))
+        for image, word, mark in zip(images, words, marked, strict=True)
     ]
-    tall = SIDE + LINE * max(map(len, lines)) + 2 * AIR
-    height = tall * -(-len(images) // columns)
-    fig, ax = sheet(height)
-    scale = SIDE / max(images.shape[1:])
-    down, across = (scale * side for side in images.shape[1:])
-    for index, image in enumerate(images):
-        middle = (index % columns + 0.5) * WIDE / columns
-        top = index // columns * tall + AIR
-        left = middle - across / 2
-        head = top + (SIDE - down) / 2
-        place = (left, left + across, head + down, head)
-        ax.imshow(
-            image,
-            "gray_r",
-            vmin=0,
-            vmax=images.max() or 1,
-            interpolation="nearest",
-            extent=place,
-            aspect="auto",
-        )
-        frame = (
-            {"edgecolor": WARNING, "linewidth": 2.4}
-            if marked[index]
-            else {"edgecolor": GRID, "linewidth": 1}
-        )
-        ax.add_patch(Rectangle((left, head), across, down, fill=False, **frame))
-        how = {"fontweight": "bold", "color": WARNING} if marked[index] else {}
-        ax.text(
-            middle,
-            top + SIDE + 6,
-            "\n".join(lines[index]),
-            ha="center",
-            va="top",
-            linespacing=1.25,
-            **how,
-        )
-    ax.set(xlim=(0, WIDE), ylim=(height, 0))  # imshow moves them
-    plural, (_, rows, dots) = "s" * (len(images) > 1), images.shape
+    # fewer per row if that leaves their words on one line
+    most = int(WIDE / (max(width(cell.words, **BOLD) for cell in cells) + AIR))
+    across = max(NARROWEST, min(ROW, most, len(cells)))
+    rows = [Row("", cells[start : start + across]) for start in range(0, len(cells), across)]
+    fig = layout(rows, gap=AIR)
+    plural = "s" * (len(images) > 1)
+    (_, rows, dots) = images.shape
     alt = (
         f"{len(images)} picture{plural} of {dots} by {rows} pixels, with the words: "
         f"{'; '.join(map(str, words))}."
@@ -105,3 +72,29 @@ def gallery(
             f"{', '.join(f'picture {i + 1} ({words[i]})' for i in np.flatnonzero(marked))}."
         )
     return picture(fig, alt, caption)
+
+
+@dataclass(frozen=True)
+class _Image:
+    pixels: np.ndarray  # (rows, columns)
+    words: str
+    darkest: float
+    wrong: bool
+
+    def lines(self, wide: float) -> list[Line]:
+        return fitted([(self.words, BOLD | WARN if self.wrong else PLAIN)], wide)
+
+    def tall(self, wide: float) -> float:
+        return SIDE + 6 + LINE * len(self.lines(wide))
+
+    def draw(self, ax: Axes, place: Place, column: Sequence[Any]) -> None:
+        down, across = (SIDE * side / max(self.pixels.shape) for side in self.pixels.shape)
+        left = place.center - across / 2
+        top = place.top + (SIDE - down) / 2
+        frame = Place(left, top, left + across, top + down)
+        place_of_image = (frame.left, frame.right, frame.foot, frame.top)
+        how = {"interpolation": "nearest", "aspect": "auto", "extent": place_of_image}
+        ax.imshow(self.pixels, "gray_r", vmin=0, vmax=self.darkest, **how)
+        edge = (WARNING, 2.4) if self.wrong else (GRID, 1)
+        rectangle(ax, frame, fill=False, edgecolor=edge[0], linewidth=edge[1])
+        write(ax, place.center, place.top + SIDE + 6, self.lines(place.wide), ha="center")

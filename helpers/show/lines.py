@@ -1,17 +1,20 @@
 """Lines over a number: a line for each of several things, and a dashed line to compare with."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, MaxNLocator, MultipleLocator, NullLocator
+from matplotlib.ticker import LogLocator, NullLocator
 
-from .figure import MARKS, PAGE, PREDICTED, Picture, legend, look, picture
-from .words import alt_text, amount
+from .cells import Panel, y_axis
+from .chart import Row, chart
+from .figure import MARKS, PREDICTED, Picture, look
+from .words import amount
 
 LOG_FROM = 20  # so many times as high as another line: a scale from 0 would press that one flat
 MOST_TICKS = 12
+STROKE = {"linewidth": 1.3, "markersize": 4.5}
 FREE = 0.1  # of the panel's height, above the highest value
 
 
@@ -53,45 +56,55 @@ def lines(
     numbers = sorted({number for line in results.values() for number in line})
     if len(numbers) > MOST_TICKS:
         numbers = [number for number in numbers if math.log2(number).is_integer()]
-    fig = Figure(figsize=(PAGE, 2.9))
-    ax = fig.add_axes((0.095, 0.155, 0.88, 0.645))
-    ax.set(title=title, xlabel=by)
-    if by_unit == "bytes" or max(map(len, results.values())) > MOST_TICKS:
-        ax.set_xscale("log", base=2)
-        ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticks(numbers, [amount(number, by_unit) for number in numbers])
-    highest = [max(line.values()) for line in results.values()] + ([level[1]] if level else [])
+    keys = []
+    words = []
+    dashed = []
+    for (name, line), (marker, color) in zip(results.items(), MARKS, strict=False):
+        keys.append(Line2D([], [], label=name, marker=marker, color=color, **STROKE))
+        marked = [number for number in numbers if number in line]
+        parts = [f"{_exact(line[number], unit)} at {amount(number, by_unit)}" for number in marked]
+        words.append((name, parts))
+    if level:
+        dashed.append((level[0], _exact(level[1], unit)))
+    if at:
+        dashed.append((at[0], amount(at[1], by_unit)))
+    for name, told in dashed:
+        keys.append(Line2D([], [], label=f"{name}: {told}", **PREDICTED))
+        words.append((f"Dashed, {name}", [told]))
+
+    def plot(ax: Axes) -> None:
+        ax.set_xlabel(by, labelpad=2)
+        if by_unit == "bytes" or max(map(len, results.values())) > MOST_TICKS:
+            ax.set_xscale("log", base=2)
+            ax.xaxis.set_minor_locator(NullLocator())
+        ax.set_xticks(numbers, [amount(number, by_unit) for number in numbers])
+        _scale(ax, [*results.values(), *([{0: level[1]}] if level else [])], unit)
+        for line, (marker, color) in zip(results.values(), MARKS, strict=False):
+            marked = {number: line[number] for number in numbers if number in line}
+            ax.plot(*zip(*sorted(line.items()), strict=True), color=color, clip_on=False, **STROKE)
+            ax.plot(
+                *zip(*marked.items(), strict=True), marker, color=color, clip_on=False, **STROKE
+            )
+        if level:
+            ax.axhline(level[1], **PREDICTED)
+        if at:
+            ax.axvline(at[1], **PREDICTED)
+
+    row = Row("", [Panel(title, plot, high=180)])
+    return chart(f"{title}, by {by}", [row], caption, words, keys=keys)
+
+
+def _scale(ax: Axes, results: Sequence[Mapping[float, float]], unit: str) -> None:
+    """From 0; logarithmic if a line would be pressed flat."""
+    highest = [max(line.values()) for line in results]
     high = max(highest)
-    low = min(values) / 1.5
+    low = min(min(line.values()) for line in results) / 1.5
+    y_axis(ax, unit, high, high / (1 - FREE))
     if high > LOG_FROM * min(highest):
         ax.set_yscale("log")
         ax.set_ylim(low, low * (high / low) ** (1 / (1 - FREE)))
         ax.yaxis.set_major_locator(LogLocator())
         ax.yaxis.set_minor_locator(NullLocator())
-    else:
-        ax.set_ylim(0, high / (1 - FREE))
-        binary = MultipleLocator(2 ** math.ceil(math.log2(high / 8)))
-        ax.yaxis.set_major_locator(binary if unit == "bytes" else MaxNLocator(5))
-    ax.yaxis.set_major_formatter(lambda value, _: amount(value, unit))
-    keys, rows = [], {}
-    for (name, line), (marker, color) in zip(results.items(), MARKS, strict=False):
-        marked = {number: line[number] for number in numbers if number in line}
-        style = {"color": color, "linewidth": 1.3, "markersize": 4.5, "clip_on": False}
-        ax.plot(*zip(*sorted(line.items()), strict=True), **style)
-        ax.plot(marked.keys(), marked.values(), marker, **style)
-        keys.append(Line2D([], [], label=name, marker=marker, **style))
-        rows[name] = [
-            f"{_exact(value, unit)} at {amount(number, by_unit)}"
-            for number, value in marked.items()
-        ]
-    dashed = [(ax.axhline, *level, _exact(level[1], unit))] if level else []
-    dashed += [(ax.axvline, *at, amount(at[1], by_unit))] if at else []
-    for draw, name, place, words in dashed:
-        draw(place, **PREDICTED)
-        keys.append(Line2D([], [], label=f"{name}: {words}", **PREDICTED))
-        rows[f"Dashed, {name}"] = [words]
-    legend(fig, *keys)
-    return picture(fig, alt_text(f"{title}, by {by}", rows), caption)
 
 
 def _exact(value: float, unit: str) -> str:

@@ -3,20 +3,15 @@ addresses.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
-from matplotlib.patches import Rectangle
-
-from .boxes import LINE, MONO, pointed, sheet, shortened, width, wrapped
-from .figure import INK, QUIET, Picture, look, picture
-from .words import alt_text
+from .boxes import Arrow, Box
+from .chart import Row, chart
+from .figure import Picture, look
+from .text import BOLD, MONO, shortened
 
 WORD = 8  # bytes
-LEFT, ACROSS, EACH, BOX, LANE = 116, 130, 4, 46, 9  # the page's pixels; EACH words side by side
-RIGHT = LEFT + EACH * ACROSS
+EACH = 4  # words side by side
 SMALL = 2**20  # a smaller word is more likely a count than an address, so it's shown in decimal too
-
-Place = tuple[str, int]  # a row and the number of a word in it
 
 
 @look()
@@ -48,88 +43,30 @@ def memory_words(
                 raise ValueError(
                     f"{name!r} of {row!r} is {value!r}; a word is an int from 0 to 2**64 - 1"
                 )
+    boxes = {row: [_box(n, *word) for n, word in enumerate(words)] for row, words in rows.items()}
     row_at = {address: row for row, address in at.items()}
-    values = {
-        (row, index): value for row, words in rows.items() for index, (_, value) in enumerate(words)
-    }
-    pointers = {place: row_at[value] for place, value in values.items() if value in row_at}
-    # Arrows leave words at the foot and enter rows at the head; those that don't lead to the next
-    # line go around at the right. The fewest arrows cross if those to the next line leave and enter
-    # first.
-    lines = [(row, first) for row, words in rows.items() for first in range(0, len(words), EACH)]
-    after = dict(pairwise(lines))
-    near = {place for place, to in pointers.items() if after.get(_line(place)) == (to, 0)}
-    leaving = {line: [place for place in pointers if _line(place) == line] for line in lines}
-    for places in leaving.values():
-        places.sort(key=lambda place: (place not in near, place[1] if place in near else -place[1]))
-    first_near = sorted(pointers, key=lambda place: place not in near)
-    entering = {row: [place for place in first_near if pointers[place] == row] for row in rows}
-    labels = {row: wrapped(row, LEFT - 12, bold=True) for row in rows}
-    tops, y = {}, 6
-    for row, first in lines:
-        heads = 0 if first else len(entering[row])
-        tops[row, first] = y = y + (LANE * heads + 10) * bool(heads)
-        tall = 0 if first else LINE * (len(labels[row]) + (row in at))
-        y += (
-            max(BOX, tall)
-            + LANE * len(leaving[row, first])
-            + (12 if first + EACH >= len(rows[row]) else 4)
-        )
-    fig, ax = sheet(y)
-    for (row, first), top in tops.items():
-        if first == 0:
-            ax.text(
-                4, top + 2, "\n".join(labels[row]), va="top", fontweight="bold", linespacing=1.25
-            )
-            under = top + 3 + LINE * len(labels[row])
-            address = f"{at[row]:#x}" if row in at else ""
-            ax.text(4, under, address, va="top", color=QUIET, family=MONO, fontsize=7.5)
-        for index, (name, value) in enumerate(rows[row][first : first + EACH]):
-            left = LEFT + index * ACROSS
-            offset = f"+{(first + index) * WORD}"
-            ax.add_patch(
-                Rectangle((left, top), ACROSS, BOX, facecolor="white", edgecolor=INK, linewidth=1)
-            )
-            title = shortened(name, ACROSS - 18 - width(offset, 7.5), bold=True)
-            ax.text(left + 6, top + 15, title, va="center_baseline", fontweight="bold")
-            ax.text(
-                left + ACROSS - 6,
-                top + 15,
-                offset,
-                ha="right",
-                va="center_baseline",
-                color=QUIET,
-                fontsize=7.5,
-            )
-            ax.text(
-                left + 6, top + 32, _value(value), va="center_baseline", family=MONO, fontsize=7.5
-            )
-    for number, (place, to) in enumerate(pointers.items()):
-        line = _line(place)
-        into = entering[to]
-        start = LEFT + (place[1] % EACH + 0.5) * ACROSS
-        below = tops[line] + BOX
-        foot = below + 8 + LANE * leaving[line].index(place)
-        end = LEFT + 16 + 14 * into.index(place)
-        top = tops[to, 0]
-        lane = RIGHT + 8 + number * LANE % 32
-        head = top - 10 - LANE * (len(into) - 1 - into.index(place))
-        around = [(end, foot)] if place in near else [(lane, foot), (lane, head), (end, head)]
-        pointed(ax, [(start, below), (start, foot), *around, (end, top)])
-    texts = {
-        f"{row} (at {at[row]:#x})" if row in at else row: [
-            f"{name} {_value(value)}"
-            + (f" (the address of {pointers[row, i]})" if (row, i) in pointers else "")
-            for i, (name, value) in enumerate(words)
-        ]
-        for row, words in rows.items()
-    }
-    return picture(fig, alt_text("Memory in words of eight bytes", texts), caption)
+    lines = []
+    arrows = []
+    told = []
+    for row, words in rows.items():
+        parts = [f"at {at[row]:#x}"] if row in at else []
+        for box, (name, value) in zip(boxes[row], words, strict=True):
+            to = row_at.get(value)
+            parts.append(f"{name} {_value(value)}{f' (the address of {to})' if to else ''}")
+            if to:
+                arrows.append(Arrow(box, boxes[to][0]))
+        told.append((row, parts))
+        for first in range(0, len(words), EACH):
+            line = boxes[row][first : first + EACH]
+            lines.append(Row("", line) if first else Row(row, line, notes=parts[:1] * (row in at)))
+    how = {"words": told, "arrows": arrows, "labels": 116, "gap": 0, "between": 24, "widest": 132}
+    return chart("Memory in words of eight bytes", lines, caption, **how)
 
 
-def _line(place: Place) -> Place:
-    """The line that a word stands in: its row, and the number of the line's first word."""
-    return place[0], place[1] // EACH * EACH
+def _box(number: int, name: str, value: int) -> Box:
+    title = (shortened(name, 90, **BOLD), BOLD)
+    offset = f"+{number * WORD}"
+    return Box([title, (_value(value), {"family": MONO, "fontsize": 7.5})], corner=offset)
 
 
 def _value(value: int) -> str:

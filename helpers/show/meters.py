@@ -1,18 +1,18 @@
 """Method x meter, as bars and as a table."""
 
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 
 from ..measure.recording import METERS, Comparison, meter_named
 from ..measure.sharing import Sharing
 from ..measure.tables import html_table, text_table
 from ..units import NOT_MEASURED, in_words
-from .figure import INK, KINDS, PAGE, Kind, Picture, guessed, key, legend, look, paint, picture
-from .words import Methods, Predicted, alt_text, by_name, checked, ended, with_machine
+from .cells import Bar
+from .chart import Row, chart
+from .figure import KINDS, Kind, Picture, guessed, key, look, paint
+from .words import Methods, Predicted, by_name, checked, ended, with_machine
 
 # Times, calls and faults aren't memory, so they get a look of their own.
 OTHER = Kind("", "#b9b4c4", "#6c6680", None)
@@ -57,10 +57,10 @@ def shared_table(groups: Mapping[str, Sharing], caption: str = "") -> Table:
 def bars(
     comparison: Methods, *meters: str, predicted: Predicted = None, caption: str = ""
 ) -> Picture:
-    """One bar per method, one panel per meter of METERS (three at most); by default the peak of
+    """One bar per method, one column per meter of METERS (three at most); by default the peak of
     anonymous memory.
 
-    "anonymous", "file" and "shared" go into one panel, end to end: the peak of each, which needn't
+    "anonymous", "file" and "shared" go into one column, end to end: the peak of each, which needn't
     come at the same moment. `predicted` has the reader's numbers for the first meter, in its unit
     (bytes, counts, seconds): a bar below what was measured, in the look of that meter; None for no
     prediction yet. ValueError for an unknown meter or method.
@@ -72,117 +72,58 @@ def bars(
         meter_named(name)
     # The kinds of memory form one group, every other meter its own, in the order given.
     kinds = tuple(name for name in KINDS if name in names)
-    first, *others = dict.fromkeys(kinds if name in KINDS else (name,) for name in names)
-    if len(others) > 2:
+    groups = list(dict.fromkeys(kinds if name in KINDS else (name,) for name in names))
+    if len(groups) > 3:
         raise ValueError(
-            f"{1 + len(others)} panels don't fit on a page; pass at most three meters, or use "
-            "table()"
+            f"{len(groups)} panels don't fit on a page; pass at most three meters, or use table()"
         )
-    panels = [_Panel(first, methods, guesses), *(_Panel(names, methods, {}) for names in others)]
-    shown = [name for panel in panels for name in panel.meters]
-    keys = [key(KINDS[name]) for name in shown if name in KINDS]
-    of = panels[0].kind.word or METERS[first[0]].title
-    keys += [Patch(label=f"{of}, as you predicted", **guessed(panels[0].kind))] * bool(guesses)
-    labels = [
-        textwrap.fill(n if r.ended == "returned" else f"{n} ({r.ended})", 28)
-        for n, r in methods.items()
-    ]
-    fig = _drawn(panels, labels, above=0.5 if keys else 0.26)
-    legend(fig, *keys)
-    rows = {}
+    first = groups[0][0]
+    columns = [_column(group, methods, guesses if first in group else {}) for group in groups]
+    heads = ["memory, peak of each kind" if len(g) > 1 else METERS[g[0]].title for g in groups]
+    shown = [name for group in groups for name in group]
+    rows = []
     for name, run in methods.items():
-        numbers = [
+        words = [
             f"{METERS[m].title.replace(',', '')} {in_words(run.meter(m), METERS[m].unit)}"
             for m in shown
         ]
-        guess = (
-            f"you predicted {in_words(guesses[name], METERS[shown[0]].unit)}"
-            if name in guesses
-            else ""
+        if name in guesses:
+            words.append(f"you predicted {in_words(guesses[name], METERS[first].unit)}")
+        cells = [column[name] for column in columns]
+        rows.append(
+            Row(name, cells, [*words, ended(run)], warning=ended(run), heads=heads * (not rows))
         )
-        rows[name] = [*numbers, ended(run), guess]
-    return picture(fig, alt_text("Bars, one per method", rows), with_machine(caption, methods))
+    keys = [key(KINDS[name]) for name in shown if name in KINDS]
+    if guesses:
+        kind = KINDS.get(first, OTHER)
+        label = f"{kind.word or METERS[first].title}, as you predicted"
+        keys.append(Patch(label=label, **guessed(kind)))
+    return chart("Bars, one per method", rows, with_machine(caption, methods), keys=keys)
 
 
-class _Panel:
-    """What one panel shows: each bar's values, guess and text, and the value that fills the panel's
-    width.
+def _column(
+    meters: tuple[str, ...], methods: Methods, guesses: Mapping[str, float]
+) -> dict[str, Bar]:
+    """A bar for each method, with its numbers: those large enough to see, or the largest; then the
+    guess.
     """
-
-    def __init__(self, meters: tuple[str, ...], methods: Methods, guesses: Mapping[str, float]):
-        self.meters, self.unit, self.kind = (
-            meters,
-            METERS[meters[0]].unit,
-            KINDS.get(meters[0], OTHER),
-        )
-        self.title = "memory, peak of each kind" if len(meters) > 1 else METERS[meters[0]].title
-        values = [[recording.meter(meter) for meter in meters] for recording in methods.values()]
-        highest = max(sum(value or 0 for value in bar) for bar in values)
-        # A guess far above everything measured must not flatten the bars.
-        self.end = (
-            max(highest, *(guess for guess in (0, *guesses.values()) if guess <= 3 * highest)) or 1
-        )
-        guesses_of = [guesses.get(name) for name in methods]
-        self.bars = [
-            (bar, guess, self.words(bar, guess))
-            for bar, guess in zip(values, guesses_of, strict=True)
-        ]
-
-    def words(self, values: list[float | None], guess: float | None) -> str:
-        """The numbers of one bar: those large enough to see, or the largest; then the guess."""
-        measured = [value for value in values if value is not None]
-        visible = [value for value in measured if value >= 0.05 * self.end] or sorted(measured)[-1:]
-        words = " + ".join(in_words(value, self.unit) for value in visible) or NOT_MEASURED
-        if guess is None:
-            return words
-        number = f"{in_words(guess, self.unit)} {self.kind.word}".strip()
-        return f"{words} (you: {number}{' →' if guess > self.end else ''})"
-
-
-def _drawn(panels: list[_Panel], labels: list[str], above: float) -> Figure:
-    """Panels side by side, laid out in inches: the names at the left, and space after each panel
-    for the numbers, which take the place of an axis.
-    """
-    lines = [line for label in labels for line in label.splitlines()]
-    left = 0.15 + 0.075 * max(map(len, lines))
-    each = 0.27 if len(lines) == len(labels) else 0.34
-    rooms = [0.2 + 0.075 * max(len(words) for _, _, words in panel.bars) for panel in panels]
-    # long text makes a wider picture, never shorter bars
-    width = max(PAGE, left + sum(rooms) + 0.5 * len(panels))
-    height = above + each * len(labels) + 0.06
-    across = (width - left - sum(rooms)) / len(panels)
-    fig = Figure(figsize=(width, height))
-    for index, panel in enumerate(panels):
-        x = left + index * across + sum(rooms[:index])
-        ax = fig.add_axes((x / width, 0.06 / height, across / width, each * len(labels) / height))
-        ax.set_title(panel.title, pad=4)
-        ax.set(xlim=(0, panel.end), ylim=(len(labels) - 0.5, -0.5), xticks=[])
-        ax.set_yticks(range(len(labels)), labels if index == 0 else [""] * len(labels))
-        ax.tick_params(axis="y", labelcolor=INK, labelsize=8.5)
-        ax.spines["bottom"].set_visible(False)
-        ax.grid(False)
-        for row, (values, guess, words) in enumerate(panel.bars):
-            at = 0.0
-            thick = (0.62 if guess is None else 0.38) * 0.27 / each
-            middle = row if guess is None else row - 0.12 * 0.27 / each
-            for meter, value in zip(panel.meters, values, strict=True):
-                ax.barh(
-                    middle,
-                    value or 0,
-                    thick,
-                    left=at,
-                    linewidth=0,
-                    **paint(KINDS.get(meter, OTHER)),
-                )
-                at += value or 0
-            if guess is not None:
-                wide = min(guess, 1.02 * panel.end)
-                corner = (0, middle + thick / 2)
-                tall = 0.24 * 0.27 / each
-                ax.add_patch(
-                    Rectangle(corner, wide, tall, zorder=3, clip_on=False, **guessed(panel.kind))
-                )
-                at = max(at, wide)
-            how = {"textcoords": "offset points", "va": "center", "annotation_clip": False}
-            ax.annotate(words, (at, row), xytext=(4, -0.5), **how)
-    return fig
+    unit = METERS[meters[0]].unit
+    kind = KINDS.get(meters[0], OTHER)
+    values = {name: [run.meter(meter) for meter in meters] for name, run in methods.items()}
+    most = max(sum(value or 0 for value in bar) for bar in values.values())
+    # A guess far above everything measured must not flatten the bars.
+    most = max([most, *(guess for guess in guesses.values() if guess <= 3 * most)])
+    bars = {}
+    for name, bar in values.items():
+        measured = [value for value in bar if value is not None]
+        visible = [value for value in measured if value >= 0.05 * most] or sorted(measured)[-1:]
+        words = " + ".join(in_words(value, unit) for value in visible) or NOT_MEASURED
+        guess = None
+        if name in guesses:
+            guess = guesses[name], guessed(kind)
+            number = f"{in_words(guesses[name], unit)} {kind.word}".strip()
+            words += f"\n(you: {number}{' →' if guesses[name] > most else ''})"
+        looks = [paint(KINDS.get(meter, OTHER)) for meter in meters]
+        parts = [(value or 0, look) for value, look in zip(bar, looks, strict=True)]
+        bars[name] = Bar(parts, words, guess=guess, most=most)
+    return bars

@@ -3,49 +3,33 @@ change.
 """
 
 import math
-import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, PathPatch, Rectangle
+from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
 from ..measure.cache import PageCache
 from ..measure.explorer import Film, Step
 from ..measure.pages import PageMap, PageState
 from ..units import NOT_MEASURED, in_words
-from .boxes import key_rows, sheet
-from .figure import (
-    ABSENT,
-    GRID,
-    INK,
-    LOOKS,
-    PAGE,
-    QUIET,
-    Picture,
-    key,
-    legend,
-    look,
-    paint,
-    picture,
-)
+from .chart import Place, Row, chart, rectangle
+from .figure import ABSENT, INK, LOOKS, Picture, key, look, paint
+from .text import LINE, SMALL, Line, fitted, write
 from .words import count
 
-# A picture of cells is laid out in its own dots, 2.5 per page pixel, so all gaps are equally wide.
+# Cells are laid out in their own dots, 2.5 per page pixel, so all gaps are equally wide.
 DOT = 2.5
-WIDE = round(PAGE * 96 * DOT)
-# a cell and its gap: at most; at least for one page, for several
-LARGEST, LEAST, LEAST_OF_MANY = (104, 10, 20)
-TALLEST = 840  # of a grid
-# the margin; a row of keys, of text, small text, numbers
-MARGIN, KEY, LINE, SMALL, TINY = (10, 46, 38, 32, 24)
-# at the left of a film's row; between its columns; a small letter
-TEXT, BETWEEN, LETTER = (332, 34, 14)
-OUTLINED = 15  # smaller cells get no outline: a thousand outlines hide their cells
+LARGEST, LEAST, LEAST_OF_MANY = 104, 10, 20  # dots of a cell and its gap: for several pages, more
+TALLEST = 840  # dots, of a grid
+NUMBERED = 36  # dots of a cell that has room for its number above
+OUTLINED = 1024  # pages side by side: more outlines would hide their cells
+RARE = 0.2  # the least share of a cell that a state gets
+NUMBER = {**SMALL, "fontsize": 6.5}
 DIRTY = {
     "marker": "o",
     "color": "white",
@@ -53,7 +37,6 @@ DIRTY = {
     "markeredgewidth": 1.2,
     "linestyle": "none",
 }
-RARE = 0.2  # the least share of a cell that a state gets
 
 
 @look()
@@ -70,51 +53,19 @@ def page_film(
     mapping of the same names. ValueError if there's nothing to show.
     """
     if isinstance(steps, Mapping):
-        rows = _named(steps)
-        earlier = {row.title: row for row in _named(before or {})}
-        lasts = [earlier.get(row.title) for row in rows]
+        earlier = {name: States(pages) for name, pages in (before or {}).items()}
+        rows = [_named(name, States(pages), earlier.get(name)) for name, pages in steps.items()]
     else:
-        rows = [_step(step) for step in steps]
-        lasts = [None, *rows]
+        rows = [_step(*pair) for pair in zip(steps, [None, *steps], strict=False)]
     if not rows:
         raise ValueError("nothing to show: the film holds no step")
-    heads = list(dict.fromkeys(head for row in rows for head in row.grids))
-    across = (WIDE - 2 * MARGIN - TEXT) // len(heads) - BETWEEN
-    columns = {
-        head: MARGIN + TEXT + BETWEEN + i * (across + BETWEEN) for i, head in enumerate(heads)
-    }
-    for last, row in zip(lasts, rows, strict=False):
-        row.lay_out(across, last)
-    grids = [grid for row in rows for grid in row.grids.values()]
-    layouts = [layout for row in rows for layout in row.layouts.values()]
-    # pages have numbers if all grids are single rows of the same cells, with room for a number
-    first = layouts[0]
-    numbered = (
-        set(layouts) == {first}
-        and first.columns > first.rows == first.each == 1
-        and first.pitch >= 36
-    )
-    key_lines = key_rows(_keys(grids, any(row.outlined for row in rows)))
-    y = 12 + KEY * len(key_lines) + (LINE + 4 if any(heads) else 0) + (TINY + 6) * numbered
-    tall = y + sum(row.tall for row in rows)
-    fig, ax = sheet(tall / DOT)
-    ax.set(xlim=(0, WIDE), ylim=(tall, 0))
-    for head, x in columns.items():
-        ax.text(x, KEY * len(key_lines) + LINE, head, va="baseline", color=INK)
-        for page in range(max(len(grid.pages) for grid in grids) if numbered else 0):
-            middle = x + page * first.pitch + (first.pitch - first.gap) / 2
-            ax.text(middle, y - 4, str(page), ha="center", va="baseline", fontsize=6.5, color=QUIET)
-    for row in rows:
-        row.draw(ax, y, columns, across)
-        y += row.tall
-    for index, line in enumerate(key_lines):
-        legend(fig, *line, down=index * KEY / DOT)
-    each = {layout.each for layout in layouts}
-    note = f" Each cell stands for {'up to ' * (len(each) > 1)}{max(each):,} pages." * (
-        max(each) > 1
-    )
+    heads = max((row.heads for row in rows), key=len)
+    rows = [replace(row, heads=() if number else heads) for number, row in enumerate(rows)]
+    grids = [grid for row in rows for grid in row.cells]
+    if len({grid.states.counted for grid in grids}) == 1:  # the same pages below each other
+        rows[0] = replace(rows[0], cells=[replace(grid, numbered=True) for grid in rows[0].cells])
     machine = f" Measured on {steps.machine}." if getattr(steps, "machine", None) else ""
-    return picture(fig, " ".join(row.alt for row in rows), f"{caption}{note}{machine}")
+    return chart("", rows, f"{caption}{machine}", keys=_keys(grids), labels=133, ruled=True)
 
 
 class States:
@@ -146,6 +97,18 @@ class States:
             self.counts = {
                 state: n for state in LOOKS if (n := int(np.count_nonzero(self.pages == state)))
             }
+
+    @property
+    def counted(self) -> int:
+        """How many pages have a known state."""
+        return 0 if self.pages is None else len(self.pages)
+
+    def changes(self, before: "States | None", columns: int = 1) -> np.ndarray | None:
+        """(pages,) bool; None if nothing changed, or there are too many pages to outline."""
+        if not before or not 0 < self.counted == before.counted <= OUTLINED // columns:
+            return None
+        differ = self.pages != before.pages
+        return differ if differ.any() else None
 
     def text(self, runs: int = 0, absent: bool = True) -> str:
         """The parts in one line, or the reason that there are none."""
@@ -219,69 +182,102 @@ class Layout(NamedTuple):
             each *= 2
 
 
-@dataclass(eq=False)
-class _Row:
-    """A step's row: text at the left, and the grids by column head."""
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The cell of a chart that shows every page, with a line around those that changed."""
 
-    title: str
-    notes: list[str]
-    grids: dict[str, States]
-    alt: str
+    states: States
+    changed: np.ndarray | None = None  # (pages,) bool
+    counts: bool = True  # the counts below the grid
+    numbered: bool = False  # the pages' numbers above it, if there is room
 
-    def lay_out(self, across: int, before: "_Row | None") -> None:
-        """Sets the sizes: a row is as tall as its tallest grid, or its text. `before`: the same
-        row, earlier.
-        """
-        self.layouts = {head: Layout.of(grid, across) for head, grid in self.grids.items()}
-        self.outlined, self.below = {}, {}
-        for head, grid in self.grids.items():
-            earlier = before.grids.get(head) if before else None
-            if earlier and grid.counts and earlier.counts and len(earlier.pages) == len(grid.pages):
-                differ = earlier.pages != grid.pages
-                if differ.any() and self.layouts[head].pitch >= OUTLINED:
-                    self.outlined[head] = differ
-            # For a grid alone in its row, the counts are at the left.
-            self.below[head] = (
-                _wrapped(grid.text(3, absent=False), across) if grid.counts and head else []
-            )
-        self.lines = textwrap.wrap(self.title, 18)
-        self.notes = [line for note in self.notes for line in _wrapped(note, TEXT)]
-        grids = (self.layouts[head].tall + 8 + SMALL * len(self.below[head]) for head in self.grids)
-        self.tall = 50 + max(LINE * len(self.lines) + SMALL * len(self.notes), *grids)
+    def layout(self, wide: float) -> Layout:
+        return Layout.of(self.states, DOT * wide)
 
-    def draw(self, ax: Axes, y: int, columns: Mapping[str, int], across: int) -> None:
-        ax.plot((MARGIN, WIDE - MARGIN), (y + 6, y + 6), color=GRID, linewidth=0.6)
-        y += 24
-        _write(ax, MARGIN, y + LINE - 12, self.lines, LINE, fontweight="bold")
-        _write(ax, MARGIN, y + LINE * len(self.lines) + 24, self.notes, color=QUIET, fontsize=7.5)
-        for head, layout in self.layouts.items():
-            x = columns[head]
-            grid = self.grids[head]
-            if grid.counts:
-                _draw(ax, grid, layout, x, y, self.outlined.get(head))
-            else:  # why there's no grid, in its place
-                middle = x + across / 2, y + layout.tall / 2
-                ax.add_artist(Rectangle((x, y), across, layout.tall, linewidth=0, **paint(ABSENT)))
-                lines = textwrap.wrap(
-                    grid.text(), across // LETTER, max_lines=layout.tall // 32, placeholder=" …"
-                )
-                ax.text(
-                    *middle, "\n".join(lines), ha="center", va="center", color=QUIET, fontsize=7.5
-                )
-            _write(ax, x, y + layout.tall + SMALL, self.below[head], color=QUIET, fontsize=7.5)
+    def head(self, layout: Layout) -> float:
+        fits = layout.rows == layout.each == 1 and layout.pitch >= NUMBERED
+        return LINE * (self.numbered and fits and layout.columns > 1)
+
+    def lines(self, wide: float) -> list[Line]:
+        each = self.layout(wide).each
+        words = self.states.text(3, absent=False) if self.states.counts and self.counts else ""
+        lines = [words] * bool(words) + [f"each cell: {each:,} pages"] * (each > 1)
+        return fitted(((line, SMALL) for line in lines), wide)
+
+    def tall(self, wide: float) -> float:
+        layout = self.layout(wide)
+        return self.head(layout) + layout.tall / DOT + 4 + LINE * len(self.lines(wide))
+
+    def draw(self, ax: Axes, place: Place, column: Sequence[Any]) -> None:
+        layout = self.layout(place.wide)
+        states = self.states
+        top = place.top + self.head(layout)
+        foot = top + layout.tall / DOT
+        write(ax, place.left, foot + 4, self.lines(place.wide))
+        if not states.counts:  # why there's no grid, in its place
+            back = Place(place.left, top, place.right, foot)
+            rectangle(ax, back, **paint(ABSENT))
+            lines = fitted([(states.text(), SMALL)], place.wide - 12)[:4]
+            write(ax, back.center, back.middle - LINE * len(lines) / 2, lines, ha="center")
+            return
+        x = round(DOT * place.left)
+        y = round(DOT * top)
+        side = layout.pitch - layout.gap
+        index = np.arange(-(-states.counted // layout.each))
+        left = x + index % layout.columns * layout.pitch
+        top_of = y + index // layout.columns * layout.pitch
+        for state, bottoms, tops in _shares(states, layout.each):
+            some = tops > bottoms
+            upper, lower = (top_of + np.rint(side * (1 - edge)) for edge in (tops, bottoms))
+            edges = left, upper, left + side, lower
+            path = _rectangles(*(edge[some] for edge in edges))
+            ax.add_artist(PathPatch(path, linewidth=0, **paint(LOOKS[state])))
+        if self.head(layout):
+            for page, at in enumerate(left):
+                middle = (at + side / 2) / DOT
+                ax.text(middle, top - 3, str(page), ha="center", va="baseline", **NUMBER)
+        if states.dirty is not None:
+            some = np.add.reduceat(states.dirty, index * layout.each) > 0
+            spots = (left[some] + side / 2) / DOT, (top_of[some] + side / 2) / DOT
+            ax.plot(*spots, **DIRTY, markersize=0.35 * side / DOT)
+        if self.changed is not None:
+            some = np.add.reduceat(self.changed, index * layout.each) > 0
+            path = _rectangles(*(edge[some] for edge in (left, top_of, left + side, top_of + side)))
+            ax.add_artist(PathPatch(path, linewidth=1.2, fill=False, edgecolor=INK, zorder=3))
 
 
-def _named(maps: Mapping[str, PageMap | PageCache]) -> list[_Row]:
-    grids = {name: States(pages) for name, pages in maps.items()}
-    return [
-        _Row(name, grid.parts(3), {"": grid}, f"{name}: {grid.text(8)}.")
-        for name, grid in grids.items()
+def _shares(states: States, each: int) -> Iterator[tuple[PageState, np.ndarray, np.ndarray]]:
+    """For each state that occurs, from where to where it fills the cells of `each` pages, 0 to 1
+    from below.
+    """
+    cells = -(-states.counted // each)
+    at = np.arange(states.counted) // each * len(LOOKS) + states.pages
+    counts = np.bincount(at, minlength=cells * len(LOOKS)).reshape(cells, len(LOOKS))
+    shares = np.where(counts > 0, np.maximum(counts / counts.sum(axis=1)[:, None], RARE), 0)
+    shares /= shares.sum(axis=1)[:, None]
+    bottoms = np.zeros(cells)
+    for state in LOOKS:
+        if state in states.counts:
+            tops = bottoms + shares[:, state]
+            yield state, bottoms, tops
+            bottoms = tops
+
+
+def _named(name: str, states: States, before: States | None) -> Row:
+    grid = Grid(states, states.changes(before), counts=False)  # the counts are at the left
+    return Row(name, [grid], [states.text(8)], states.parts(3) if states.counts else ())
+
+
+def _step(step: Step, before: Step | None) -> Row:
+    maps = {"my page table": step.mine, "the page cache": step.cache}
+    maps |= {"the child's page table": step.child} if step.child is not None else {}
+    last = [States(p) for p in (before.mine, before.cache, before.child) if p] if before else []
+    states = {head: States(pages) for head, pages in maps.items()}
+    earlier = [*last, None, None, None]
+    grids = [
+        Grid(each, each.changes(old, len(maps)))
+        for each, old in zip(states.values(), earlier, strict=False)
     ]
-
-
-def _step(step: Step) -> _Row:
-    grids = {"my page table": States(step.mine), "the page cache": States(step.cache)}
-    grids |= {"the child's page table": States(step.child)} if step.child is not None else {}
     # What the action alone cost, and the bytes that a touch read.
     if step.minor is None or step.major is None:
         costs = [f"faults {NOT_MEASURED}"]
@@ -300,109 +296,31 @@ def _step(step: Step) -> _Row:
             f"byte{plural} read: "
             f"{', '.join(map(str, values[:4]))}{', …' if len(values) > 4 else ''}"
         )
-    texts = [f"{head} {grid.text(8)}" for head, grid in grids.items()]
-    return _Row(
-        step.action, costs, grids, f"{step.action}: {'; '.join([*texts, ', '.join(costs)])}."
-    )
+    texts = [f"{head} {each.text(8)}" for head, each in states.items()]
+    return Row(step.action, grids, ["; ".join([*texts, ", ".join(costs)])], costs, heads=[*maps])
 
 
-def _write(ax: Axes, x: int, y: int, lines: Sequence[str], line: int = SMALL, **how: Any) -> None:
-    """Writes line by line from the baseline `y`; matplotlib would place a block by its tallest
-    letters.
-    """
-    for index, words in enumerate(lines):
-        ax.text(x, y + index * line, words, va="baseline", **how)
-
-
-def _wrapped(text: str, dots: int) -> list[str]:
-    return textwrap.wrap(text, dots // LETTER, break_on_hyphens=False)
-
-
-def _draw(
-    ax: Axes, states: States, layout: Layout, x: int, y: int, outlined: np.ndarray | None = None
-) -> None:
-    """Draws the grid with its corner at (x, y), and a line around the pages of `outlined`, (pages,)
-    bool.
-    """
-    side = layout.pitch - layout.gap
-    index = np.arange(-(-len(states.pages) // layout.each))
-    left = x + index % layout.columns * layout.pitch
-    top = y + index // layout.columns * layout.pitch
-    at = np.arange(len(states.pages)) // layout.each * len(LOOKS) + states.pages
-    counts = (
-        np.bincount(at, minlength=len(index) * len(LOOKS))
-        .reshape(len(index), len(LOOKS))
-        .T[list(LOOKS)]
-    )
-    # (states, cells)
-    shares = np.where(counts > 0, np.maximum(counts / counts.sum(axis=0), RARE), 0)
-    bottoms = np.zeros(len(index))
-    for state, share in zip(LOOKS, shares / shares.sum(axis=0), strict=True):
-        some = share > 0
-        tops = bottoms + share
-        if some.any():
-            boxes = (
-                left,
-                top + np.rint(side * (1 - tops)),
-                left + side,
-                top + np.rint(side * (1 - bottoms)),
-            )
-            path = _rectangles(*(edge[some] for edge in boxes))
-            ax.add_artist(PathPatch(path, linewidth=0, **paint(LOOKS[state])))
-            bottoms = tops
-    if states.dirty is not None:
-        some = np.add.reduceat(states.dirty, index * layout.each) > 0
-        ax.plot(left[some] + side / 2, top[some] + side / 2, **DIRTY, markersize=0.35 * side / DOT)
-    if outlined is not None:
-        path = _outline(np.add.reduceat(outlined, index * layout.each) > 0, layout, x, y)
-        ax.add_artist(PathPatch(path, linewidth=0, facecolor=INK, zorder=3))
-
-
-def _keys(grids: Sequence[States], outlined: bool = False) -> list[Patch | Line2D]:
+def _keys(grids: Sequence[Grid]) -> list[Patch | Line2D]:
     """The legend: each state that occurs, with every name that the grids use for it."""
     shown: list[Patch | Line2D] = []
+    states = [grid.states for grid in grids]
     for state, kind in LOOKS.items():
-        if names := dict.fromkeys(grid.names[state] for grid in grids if state in grid.counts):
+        if names := dict.fromkeys(one.names[state] for one in states if state in one.counts):
             shown.append(key(kind._replace(word=" · ".join(names))))
-    shown += [Line2D([], [], label="dirty: not on the disk yet", **DIRTY)] * any(
-        g.dirty is not None for g in grids
-    )
-    return (
-        shown + [Patch(facecolor="white", edgecolor=INK, linewidth=1.2, label="changed")] * outlined
-    )
-
-
-def _outline(changed: np.ndarray, layout: Layout, x: int, y: int) -> Path:
-    """Lines as wide as a gap, along every edge between a changed and an unchanged cell."""
-    grid = np.zeros((layout.rows + 2, layout.columns + 2), bool)
-    grid[1:-1, 1:-1].flat[: len(changed)] = changed
-    inner = grid[1:-1, 1:-1]
-    gap = layout.gap
-    parts = []
-    for rows, columns, dx, dy in ((0, 1, 0, -1), (2, 1, 0, 1), (1, 0, -1, 0), (1, 2, 1, 0)):
-        neighbour = grid[rows : rows + layout.rows, columns : columns + layout.columns]
-        row, column = np.nonzero(inner & ~neighbour)
-        left = x + column * layout.pitch - gap
-        top = y + row * layout.pitch - gap
-        right = left + layout.pitch + gap
-        bottom = top + layout.pitch + gap
-        parts.append(
-            (
-                right - gap if dx > 0 else left,
-                bottom - gap if dy > 0 else top,
-                left + gap if dx < 0 else right,
-                top + gap if dy < 0 else bottom,
-            )
-        )
-    return _rectangles(*(np.concatenate(edges) for edges in zip(*parts, strict=True)))
+    if any(one.dirty is not None for one in states):
+        shown.append(Line2D([], [], label="dirty: not on the disk yet", **DIRTY))
+    if any(grid.changed is not None for grid in grids):
+        outline = {"facecolor": "white", "edgecolor": INK, "linewidth": 1.2}
+        shown.append(Patch(label="changed", **outline))
+    return shown
 
 
 def _rectangles(left: np.ndarray, top: np.ndarray, right: np.ndarray, bottom: np.ndarray) -> Path:
-    """One path for all: with one artist per state, 4,096 cells draw fast, and the hatch runs
-    through all of them.
+    """One path for all of these, given in dots: with one artist per state, 4,096 cells draw fast,
+    and the hatch runs through all of them.
     """
     corners = np.stack(
         [left, top, right, top, right, bottom, left, bottom, left, top], axis=1
     ).reshape(-1, 2)
     codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(left))
-    return Path(corners, codes)
+    return Path(corners / DOT, codes)

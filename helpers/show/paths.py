@@ -2,32 +2,18 @@
 arrows.
 """
 
-import textwrap
 from collections.abc import Collection, Mapping
-from typing import Literal
+from typing import Any, Literal
 
-from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
 
 from ..measure.recording import Recording
 from ..units import NOT_MEASURED, in_words
-from .boxes import LINE, lent, pointed, sheet
-from .figure import (
-    ABSENT,
-    ANONYMOUS,
-    FILE,
-    GRID,
-    INK,
-    QUIET,
-    Picture,
-    key,
-    legend,
-    look,
-    paint,
-    picture,
-)
-from .words import Methods, alt_text, by_name, count, ended, faults, with_machine
+from .boxes import LENT, Arrow, Box
+from .chart import Row, chart
+from .figure import ABSENT, ANONYMOUS, FILE, INK, Picture, key, look
+from .text import PLAIN
+from .words import Methods, by_name, count, ended, faults, with_machine
 
 Move = Literal["read/write", "map", "in kernel"]
 MOVES = {"read/write": "through user memory", "map": "mapped", "in kernel": "inside the kernel"}
@@ -41,17 +27,8 @@ HEADS = {
     "to disk": "disk",
 }
 
-# The left and right edge of each place that bytes can be in, in the page's pixels.
-PLACES = {
-    "disk": (148, 186),
-    "source": (238, 308),
-    "user": (388, 472),
-    "copy": (548, 618),
-    "to disk": (640, 676),
-}
-READ_PLACES = {"disk": (178, 226), "source": (322, 422), "user": (548, 676)}
-# the legend and the heads, a row, a box, an arrow's way around user memory
-TOP, ROW, BOX, LANE = (72, 70, 30, 18)
+READ_HEADS = {"disk": "disk", "source": "page cache", "user": "user\nmemory"}
+LAYOUT = {"between": 24, "labels": 132, "ruled": True}
 SEEN = 0.02  # the least part of the file that gets an arrow
 
 
@@ -79,7 +56,7 @@ def copy_paths(
     """
     methods = by_name(comparison)
     reads = destination is None
-    words, places = (READS, READ_PLACES) if reads else (MOVES, PLACES)
+    words, heads = (READS, READ_HEADS) if reads else (MOVES, HEADS)
     if unknown := moves.keys() - words:
         raise ValueError(
             f"no move is called {', '.join(map(repr, unknown))}; there are: {', '.join(words)}"
@@ -91,10 +68,13 @@ def copy_paths(
         moved = [run.io.read_bytes if reads else run.io.write_bytes for run in methods.values()]
         held = [peak for run in methods.values() for peak in (run.peak.anonymous, run.peak.file)]
         size = max(number or 0 for number in (*moved, *held))
-    titles, notes, rows = {}, {}, {}
+    rows = []
+    arrows = []
     for name, run in methods.items():
         move = move_of[name]
         io = run.io
+        boxes = _boxes(run, move, size, heads)
+        arrows += _arrows(run, move, size, boxes)
         # Bytes that never enter user memory count once, when they're written. A file system whose
         # files can share blocks (btrfs, XFS) may serve copy_file_range(2) without any copy, and no
         # counter shows that: so "at most".
@@ -102,128 +82,72 @@ def copy_paths(
         if size and None not in (io.read_bytes, io.write_bytes):
             crossed = io.read_bytes * (move == "read/write") + io.write_bytes * (not reads)
             copied = round(crossed / size, 1)
-        times = [_often("copied", copied, "at most " * (move == "in kernel"))]
-        times += [_often("waited", run.switches.voluntary)] * reads
-        titles[name] = textwrap.wrap(name, 19)
-        notes[name] = [line for words in (*times, ended(run)) for line in textwrap.wrap(words, 22)]
-        parts = [words[move], *times, ended(run)]
+        notes = [_often("copied", copied, "at most " * (move == "in kernel"))]
+        notes += [_often("waited", run.switches.voluntary)] * reads
+        parts = [words[move], *notes, ended(run)]
         parts += [_moved("from the disk", io.device_read_bytes)] * reads
         parts += [_moved("read", io.read_bytes, io.read_calls)] * (move == "read/write")
         parts += [_moved("written", io.write_bytes, io.write_calls)] * (not reads)
         parts += [count(faults(run), "fault")] * (reads and move == "map")
         parts += [_moved("lent pages at the peak", run.peak.file)] * (move == "map")
-        rows[name] = [*parts, _moved("anonymous memory at the peak", run.peak.anonymous)]
-    tall = max(ROW, *(LINE * (len(titles[name]) + len(notes[name])) + 22 for name in methods))
-    fig, ax = sheet(TOP + tall * len(methods))
-    for place, edges in places.items():
-        ax.text(sum(edges) / 2, TOP - 14, HEADS[place], ha="center", va="bottom", color=QUIET)
-    for index, (name, run) in enumerate(methods.items()):
-        top = TOP + tall * index
-        under = TOP + tall * index + 2 + LINE * len(titles[name])
-        ax.plot((4, 676), (top - 9, top - 9), color=GRID, linewidth=0.6)
-        ax.text(4, top + 2, "\n".join(titles[name]), va="top", fontweight="bold", linespacing=1.25)
-        ax.text(4, under, "\n".join(notes[name]), va="top", color=QUIET, linespacing=1.25)
-        _Row(ax, top, size, places).draw(run, move_of[name])
+        parts.append(_moved("anonymous memory at the peak", run.peak.anonymous))
+        titles = () if rows else list(heads.values())
+        rows.append(Row(name, list(boxes.values()), parts, notes, ended(run), titles))
     unknown = any(
         None in (r.io.read_bytes, r.io.write_bytes, r.io.device_read_bytes)
         for r in methods.values()
     )
     mark = Line2D([], [], linestyle="none", label=f"?  {NOT_MEASURED}")
-    legend(fig, key(ANONYMOUS), key(FILE), *[mark] * unknown)
+    keys = [key(ANONYMOUS), key(FILE), *[mark] * unknown]
     opening = "What is copied between disk, page cache and user memory, one row per method"
-    return picture(fig, alt_text(opening, rows), with_machine(caption, methods))
+    caption = with_machine(caption, methods)
+    return chart(
+        opening, rows, caption, keys=keys, arrows=arrows, gap=110 if reads else 68, **LAYOUT
+    )
 
 
-class _Row:
-    """One method's places and arrows, drawn from `top` down."""
+def _boxes(run: Recording, move: Move, size: int, places: Collection[str]) -> dict[str, Box]:
+    """The places; user memory is filled to the part of the file that it held at its peak."""
+    kind, peak = (FILE, run.peak.file) if move == "map" else (ANONYMOUS, run.peak.anonymous)
+    boxes = {place: Box([], FILE, float(place in ("source", "copy"))) for place in places}
+    share = min(1, (peak or 0) / (size or 1))
+    return boxes | {"user": Box([(_bytes(peak), PLAIN)], kind, share, align="center")}
 
-    def __init__(self, ax: Axes, top: float, size: int, places: Mapping[str, tuple[int, int]]):
-        self.ax = ax
-        self.top = top
-        self.middle = top + BOX / 2
-        self.size = size
-        self.places = places
 
-    def draw(self, run: Recording, move: Move) -> None:
-        """The boxes, then the arrows; user memory is filled to the part of the file that it held at
-        its peak.
-        """
-        io = run.io
-        reads = "copy" not in self.places
-        kind, peak = (FILE, run.peak.file) if move == "map" else (ANONYMOUS, run.peak.anonymous)
-        boxes = [
-            (place, FILE if place in ("source", "copy") else ABSENT, 1) for place in self.places
-        ]
-        for place, look_of, share in (
-            *boxes,
-            ("user", kind, min(1, (peak or 0) / (self.size or 1))),
-        ):
-            left, right = self.places[place]
-            self.ax.add_patch(
-                Rectangle(
-                    (left, self.top), share * (right - left), BOX, linewidth=0, **paint(look_of)
-                )
-            )
-        self._text("user", _bytes(peak), self.middle, {"boxstyle": "round,pad=0.15", "alpha": 0.9})
-        self._arrow("disk", "source", io.device_read_bytes)
-        if move == "read/write":
-            self._arrow("source", "user", io.read_bytes, io.read_calls)
-        elif move == "map":
-            words = (
-                f"lent, {count(faults(run), 'fault')}"
-                if reads and faults(run) is not None
-                else "lent"
-            )
-            lent(
-                self.ax,
-                self.places["source"][1],
-                self.places["user"][0],
-                self.middle,
-                words,
-                FILE.edge,
-            )
-        if reads:
-            return
-        if move == "read/write":
-            self._arrow("user", "copy", io.write_bytes, io.write_calls)
-        else:  # these bytes never enter user memory, so their arrow goes around it
-            start, end = (sum(self.places[place]) / 2 for place in ("source", "copy"))
-            bottom = self.top + BOX
-            lane = self.top + BOX + LANE
-            self._along(
-                [(start, bottom), (start, lane), (end, lane), (end, bottom)], io.write_bytes
-            )
-            words = [_bytes(io.write_bytes)] + [count(io.write_calls, "call")] * (
-                io.write_calls is not None
-            )
-            self._text("user", ", ".join(words), lane, {"pad": 2})
-        self._arrow("copy", "to disk", io.device_write_bytes, words=False)
+def _arrows(run: Recording, move: Move, size: int, boxes: Mapping[str, Box]) -> list[Arrow]:
+    """The ways of the bytes: a grey one if nothing counted them, and none for next to no bytes."""
 
-    def _text(self, place: str, words: str, y: float, box: dict[str, object]) -> None:
-        box = {"facecolor": "white", "linewidth": 0, **box}
-        self.ax.text(sum(self.places[place]) / 2, y, words, ha="center", va="center", bbox=box)
-
-    def _arrow(
-        self, start: str, end: str, moved: int | None, calls: int | None = None, words: bool = True
+    def arrow(
+        start: str, end: str, moved: int | None, above: str = "", below: str = "", **how: Any
     ) -> None:
-        x = self.places[start][1], self.places[end][0]
-        self._along([(x[0], self.middle), (x[1], self.middle)], moved)
-        if words:
-            self.ax.text(sum(x) / 2, self.middle - 4, _bytes(moved), ha="center", va="bottom")
-        if calls is not None:
-            self.ax.text(
-                sum(x) / 2,
-                self.middle + 5,
-                count(calls, "call"),
-                ha="center",
-                va="top",
-                color=QUIET,
-            )
+        line = "-" if moved is None or moved >= SEEN * size > 0 else ""
+        color = ABSENT.edge if moved is None else INK
+        how = {"line": line, "color": color} | how
+        arrows.append(Arrow(boxes[start], boxes[end], above, below, **how))
 
-    def _along(self, corners: list[tuple[float, float]], moved: int | None) -> None:
-        """An arrow; none if next to no bytes moved, a grey one if nothing counted them."""
-        if moved is None or moved >= SEEN * self.size > 0:
-            pointed(self.ax, corners, ABSENT.edge if moved is None else INK)
+    io = run.io
+    reads = "copy" not in boxes
+    arrows = []
+    arrow("disk", "source", io.device_read_bytes, _bytes(io.device_read_bytes))
+    if move == "read/write":
+        calls = _calls(io.read_calls)
+        arrow("source", "user", io.read_bytes, _bytes(io.read_bytes), calls)
+    elif move == "map":
+        pages = count(faults(run), "fault") if reads and faults(run) is not None else ""
+        arrow("source", "user", size, "lent", pages, **LENT, color=FILE.edge)
+    if reads:
+        return arrows
+    written = _bytes(io.write_bytes), _calls(io.write_calls)
+    if move == "read/write":
+        arrow("user", "copy", io.write_bytes, *written)
+    else:  # these bytes never enter user memory, so their arrow goes around it
+        arrow("source", "copy", io.write_bytes, ", ".join(filter(None, written)), around=True)
+    arrow("copy", "to disk", io.device_write_bytes)
+    return arrows
+
+
+def _calls(calls: int | None) -> str:
+    return "" if calls is None else count(calls, "call")
 
 
 def _bytes(number: int | None) -> str:

@@ -11,16 +11,15 @@ Methods = Mapping[str, Recording]  # such as a Comparison
 Predicted = Mapping[str, float | None] | None  # by method; None: no prediction yet
 
 
-def alt_text(opening: str, rows: Mapping[str, Iterable[str]]) -> str:
+def alt_text(opening: str, rows: Iterable[tuple[str, Iterable[str]]]) -> str:
     """An alternative text: what the picture is, then a sentence for each row: "name: part, part.";
-    "" is left out.
+    "" is left out, and so is a row without words.
     """
-    return " ".join(
-        [
-            f"{opening}.",
-            *(f"{name}: {', '.join(filter(None, parts))}." for name, parts in rows.items()),
-        ]
-    )
+    sentences = [f"{opening}."] if opening else []
+    for name, parts in rows:
+        if words := ", ".join(filter(None, parts)):
+            sentences.append(f"{name}: {words}." if name else f"{words}.")
+    return " ".join(sentences)
 
 
 def amount(value: float | None, unit: str) -> str:

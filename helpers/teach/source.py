@@ -411,7 +411,8 @@ def source_of(
 def _statement(node: ast.stmt, file: str, text: str) -> Statement:
     """Raises one of NOT_PYTHON if it doesn't compile."""
     with warnings.catch_warnings(action="ignore"):
-        module, flags = ast.Module([node], []), ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        module = ast.Module([node], [])
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         return Statement(node, compile(module, file, "exec", flags, dont_inherit=True), text)
 
 

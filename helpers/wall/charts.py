@@ -3,30 +3,18 @@ They name nobody. As in every figure, predictions are dashed outlines, and measu
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from ..show.boxes import shortened, wrapped
-from ..show.figure import (
-    GRID,
-    INK,
-    PAGE,
-    PREDICTED,
-    QUIET,
-    Kind,
-    Picture,
-    legend,
-    look,
-    paint,
-    picture,
-)
+from ..show.cells import MEASURED, Bar, Hills, Scale
+from ..show.chart import Row, layout
+from ..show.chart import chart as chart_of
+from ..show.figure import INK, PREDICTED, Kind, Picture, look, paint, picture
 from ..units import digits, in_unit
 from .questions import Question
 from .spread import MIN_ANSWERS
@@ -40,10 +28,7 @@ OUTCOMES = (
     Kind("not graded", "#ffffff", "#565656", "xxx"),
     Kind("missing", "#ffffff", "#565656", None),
 )
-# pixels; LABEL is the widest, SCALE the axis
-LEGEND, BAR, HILL, GAP, LINE, LABEL, SCALE = (32, 20, 40, 14, 15, 200, 27)
 STEPS, FARTHEST = 32, 8  # in a histogram; times the largest median
-MEASURED = {"color": INK, "linewidth": 2.4}
 AGAIN = {"facecolor": "#d9d5cc", "edgecolor": "#8a8378", "linewidth": 0.8}  # a second vote
 MOST_CHOICES = 8
 LARGEST_NUMBER = (
@@ -54,18 +39,18 @@ SMALLEST_NUMBER = 1e-18  # smaller numbers count as 0: a step of the axis must n
 
 def outcomes(rows: Mapping[str, Mapping[str, int]]) -> Picture:
     """One bar per row: how many students have each outcome of OUTCOMES."""
-    shown = [kind for kind in OUTCOMES if any(counts.get(kind.word) for counts in rows.values())]
-    ends = [f"{counts.get('right', 0)} of {sum(counts.values())}" for counts in rows.values()]
-    counted = {
-        name: [f"{n[kind.word]} {kind.word}" for kind in shown if n.get(kind.word)]
-        for name, n in rows.items()
-    }
-    texts = [f"{name}: {', '.join(parts)}" for name, parts in counted.items()]
+    kinds = [kind for kind in OUTCOMES if any(counts.get(kind.word) for counts in rows.values())]
+    looks = {kind.word: {"linewidth": 0.8, **paint(kind)} for kind in kinds}
+    most = max(sum(counts.values()) for counts in rows.values())
+    shown = []
+    for name, counts in rows.items():
+        parts = [(counts[word], look) for word, look in looks.items() if counts.get(word)]
+        words = [f"{counts[word]} {word}" for word in looks if counts.get(word)]
+        end = f"{counts.get('right', 0)} of {sum(counts.values())}"
+        shown.append(Row(name, [Bar(parts, end, most=most, numbers=len(kinds) > 1)], words))
     with look():
-        fig, _ = _bars(
-            [*rows.items()], {kind.word: {"linewidth": 0.8, **paint(kind)} for kind in shown}, ends
-        )
-        return picture(fig, f"One bar per row, students by outcome. {'. '.join(texts)}.")
+        keys = [Patch(label=word, **style) for word, style in looks.items()]
+        return chart_of("One bar per row, students by outcome", shown, keys=keys)
 
 
 def chart(question: Question, *votes: Sequence[Any], caption: str = "") -> Picture | None:
@@ -106,40 +91,26 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
         ("answered", "right") if question.kind == "quiz" else ("predicted", "measured")
     )
     by = f"{answered} by {total}"
-    ends = []
-    for one, of in zip(chosen, zip(*counts.values(), strict=True), strict=True):
-        ends.append([f"{count} ({100 * count / max(1, one.total()):.0f} %)" for count in of])
-    ends[-1] = [
-        f"{end}  {came_out}" if name == measured else end
-        for name, end in zip(counts, ends[-1], strict=True)
-    ]
-    word, keys = by, []
+    looks = [{"fill": False, **PREDICTED}, AGAIN]
+    rows = []
+    for name, each in counts.items():
+        cells = []
+        for count, one, style in zip(each, chosen, looks, strict=False):
+            end = f"{count} ({100 * count / max(1, one.total()):.0f} %)"
+            if name == measured and one is chosen[-1]:
+                end += f"  {came_out}"
+            strong = name == measured
+            cells.append(Bar([(count, style)], end, strong=strong))
+        rows.append(Row(name, cells))
+    labels = [by]
     if len(votes) > 1:
-        word = f"first vote: {total}"
-        keys = [Patch(label=f"second vote: {chosen[-1].total()}", **AGAIN)]
-    first = [(name, {word: each[0]}) for name, each in counts.items()]
-    fig, ax = _bars(first, {word: {"fill": False, **PREDICTED}}, ends[0], *keys)
-    starts = [0.0]
-    if len(votes) > 1:  # to the right, on the same scale
-        starts.append(2.6 * ax.get_xlim()[1])
-        again = [each[1] for each in counts.values()]
-        ax.set_xlim(0, starts[1] + max(*again, ax.get_xlim()[1]))
-        bars = ax.barh(
-            range(len(again)), again, ax.patches[0].get_height(), starts[1], clip_on=False, **AGAIN
-        )
-        for bar, end in zip(bars, ends[1], strict=True):
-            _end(ax, bar.get_x() + bar.get_width(), bar.get_y() + bar.get_height() / 2, end)
-    for row, (name, label) in enumerate(zip(counts, ax.get_yticklabels(), strict=True)):
-        is_measured = name == measured
-        label.set_weight("bold" if is_measured else "normal")
-        for at in starts:
-            style = MEASURED if is_measured else {"color": GRID, "linewidth": 1.2}
-            ax.plot((at, at), (row - 0.4, row + 0.4), **style)
-    texts = ", ".join(f"{name}: {', then '.join(map(str, each))}" for name, each in counts.items())
-    alt = (
-        f"{by.capitalize()}. {texts}.{f' {came_out.capitalize()}: {measured}.' if measured else ''}"
-    )
-    return picture(fig, alt, caption)
+        labels = [f"first vote: {total}", f"second vote: {chosen[1].total()}"]
+    keys = [Patch(label=word, **style) for word, style in zip(labels, looks, strict=False)]
+    told = [f"{name}: {', then '.join(map(str, each))}" for name, each in counts.items()]
+    alt = f"{by.capitalize()}. {', '.join(told)}."
+    if measured:
+        alt += f" {came_out.capitalize()}: {measured}."
+    return picture(layout(rows, keys=keys, alike=True), alt, caption, rows)
 
 
 def _chosen(question: Question, answer: Any) -> str | None:
@@ -191,156 +162,66 @@ def _spread(
     second vote; the medians, and the number `measured`. What is larger than the axis is a bar of
     its own, at its end.
     """
-    votes = [list(filter(len, of)) for of in answers.values()]
+    votes = {name: [numbers for numbers in of if numbers] for name, of in answers.items()}
+    every = [numbers for of in votes.values() for numbers in of]
     unit = question.unit
-    every = [numbers for of in votes for numbers in of]
     top, step = _axis(every, [*measured.values()], question.most)
     edges = np.linspace(-step / 2, top + step / 2, round(top / step) + 2)
     end = edges[-1]
-    ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(0, top)
-    labels = {tick: digits(tick) for tick in ticks if 0 <= tick <= end}
+    marks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(0, top)
+    scale = {mark: digits(mark) for mark in marks if 0 <= mark <= end}
     if max(map(max, every)) > end:
-        labels = {tick: label for tick, label in labels.items() if tick < top - 3 * step}
-        labels[top + 2.5 * step] = f"over {digits(top)}"
+        scale = {mark: words for mark, words in scale.items() if mark < top - 3 * step}
+        scale[top + 2.5 * step] = f"over {digits(top)}"
         edges = np.append(edges, [top + 1.5 * step, top + 3.5 * step])
-    fig, ax, tall = _rows(answers, HILL if max(map(len, votes)) == 1 else 1.25 * HILL, SCALE)
-    ax.set_xlim(edges[0], edges[-1])
-    ax.set_xticks([*labels], labels.values())
-    ax.grid(axis="x")
-    texts = []
-    for row, (name, of) in enumerate(zip(answers, votes, strict=True)):
-        ground = row + tall / 2
-        ax.axhline(ground, color="#9a9a9a", linewidth=0.7)
-        counted = [
-            np.histogram([edges[-1] if number > end else number for number in numbers], edges)[0]
-            for numbers in of
-        ]
-        highest = max(1, *(counts.max() for counts in counted))
-        for counts, style in zip(
-            counted, (PREDICTED, {"fill": True, "zorder": 0.9, **AGAIN}), strict=False
-        ):
-            hills = np.where(counts, ground - tall * counts / highest, np.nan)
-            ax.stairs(hills, edges, baseline=ground, clip_on=False, **style)
-        low, median, high = map(float, np.quantile(of[0], (0.25, 0.5, 0.75)))
-        if median <= top:
-            ax.plot(median, ground + tall / 8, clip_on=False, marker="^", markersize=5.5, color=INK)
+    rows = []
+    for name, (first, *again) in votes.items():
+        within = [np.where(np.array(of) > end, edges[-1], of) for of in (first, *again)]
+        low, median, high = map(float, np.quantile(first, (0.25, 0.5, 0.75)))
         lines = [f"median {in_unit(median, unit)}"]
-        text = f"{name}: " if name else ""
-        half = f"half of them from {digits(low)} to {digits(high)}"
-        text += f"{len(of[0])} predictions, median {digits(median)}, {half}"
-        for numbers in of[1:]:
-            lines.append(f"then {in_unit(float(np.median(numbers)), unit)}")
-            text += f", then {digits(float(np.median(numbers)))}"
-        if name in measured:
-            ax.plot(
-                (measured[name],) * 2,
-                (ground - 1.1 * tall, ground),
-                solid_capstyle="butt",
-                **MEASURED,
-            )
-            lines.append(f"measured {in_unit(measured[name], unit)}")
-            text += f"; measured {digits(measured[name])}"
-        if beyond := max(sum(number > end for number in numbers) for numbers in of):
-            text += f"; {beyond} over {digits(top)}"
-        ax.text(
-            1.02,
-            row,
-            "\n".join(lines),
-            transform=ax.get_yaxis_transform(),
-            va="center",
-            linespacing=1.35,
-        )
-        texts.append(text)
-    second = [len(of[1]) for of in votes if len(of) > 1]
-    by = f"{'first vote:' if second else 'predicted by'} {max(len(of[0]) for of in votes)}"
-    middle = "median of the first" if second else "their median"
-    keys = [
-        Patch(fill=False, label=by, **PREDICTED),
-        *([Patch(label=f"second vote: {max(second)}", **AGAIN)] if second else []),
-        Line2D([], [], linestyle="none", marker="^", markersize=5.5, color=INK, label=middle),
-        *([Line2D([], [], label="measured", **MEASURED)] if measured else []),
-    ]
-    legend(fig, *keys)
-    return picture(
-        fig,
-        f"The spread of predictions{f' in {unit}' if unit else ''}. {'. '.join(texts)}.",
-        caption,
-    )
+        words = f"{len(first)} predictions, median {digits(median)}, "
+        words += f"half of them from {digits(low)} to {digits(high)}"
+        for numbers in again:
+            then = float(np.median(numbers))
+            lines.append(f"then {in_unit(then, unit)}")
+            words += f", then {digits(then)}"
+        came = measured.get(name)
+        if came is not None:
+            lines.append(f"measured {in_unit(came, unit)}")
+            words += f"; measured {digits(came)}"
+        if beyond := max(sum(number > end for number in of) for of in (first, *again)):
+            words += f"; {beyond} over {digits(top)}"
+        looks = {"fill": False, **PREDICTED}, {"fill": True, **AGAIN}
+        counts = [
+            (np.histogram(of, edges)[0], look) for of, look in zip(within, looks, strict=False)
+        ]
+        mark = median if median <= top else None
+        hills = Hills(edges, counts, "\n".join(lines), mark, came)
+        rows.append(Row(name, [hills], [words]))
+    second = [len(again[0]) for _, *again in votes.values() if again]
+    by = f"{'first vote:' if second else 'predicted by'} {max(len(of[0]) for of in votes.values())}"
+    middle = {"linestyle": "none", "marker": "^", "markersize": 5.5, "color": INK}
+    keys = [Patch(fill=False, label=by, **PREDICTED)]
+    if second:
+        keys.append(Patch(label=f"second vote: {max(second)}", **AGAIN))
+    keys.append(Line2D([], [], label="median of the first" if second else "their median", **middle))
+    if measured:
+        keys.append(Line2D([], [], label="measured", **MEASURED))
+    rows.append(Row("", [Scale(scale)]))
+    opening = f"The spread of predictions{f' in {unit}' if unit else ''}"
+    return chart_of(opening, rows, caption, keys=keys)
 
 
 def _axis(
     answers: Sequence[Sequence[float]], measured: Sequence[float], most: float | None
 ) -> tuple[float, float]:
     """Where the axis ends, and the width of a step: 1 if all numbers are whole and few. It reaches
-    what was measured, and the most that may be answered or, without that, the largest prediction
-    that isn't an outlier (Tukey's fence), but at most FARTHEST times the largest median.
+    what was measured, and the most that may be answered or, without that, the largest prediction,
+    but at most FARTHEST times the largest median.
     """
-    ends = list(measured)
-    middles = list(measured)
-    for numbers in answers:
-        low, middle, high = np.quantile(numbers, (0.25, 0.5, 0.75))
-        ends.append(max(number for number in numbers if number <= high + 1.5 * (high - low)))
-        middles.append(middle)
-    top = (
-        max(most, *measured, 0.0)
-        if most
-        else min(max(ends), FARTHEST * max(middles)) or max(ends) or 1.0
-    )
+    largest = max(map(max, answers))
+    middles = [float(np.median(numbers)) for numbers in answers]
+    far = FARTHEST * max([*middles, *measured])
+    top = max([most or min(largest, far) or largest, *measured]) or 1.0
     whole = all(number == round(number) for numbers in (*answers, measured) for number in numbers)
     return (float(round(top)), 1.0) if whole and 1 <= top <= STEPS else (top, top / STEPS)
-
-
-def _rows(labels: Iterable[str], tall: float, foot: float = 0) -> tuple[Figure, Axes, float]:
-    """A figure below its legend, with a row for each label, from the top; and what part of a row
-    `tall` pixels are.
-    """
-    lines = [wrapped(shortened(label, 3 * LABEL), LABEL) for label in labels]
-    row = max([tall, *(LINE * len(label) for label in lines)]) + GAP
-    height = LEGEND + foot + row * len(lines)
-    fig = Figure(figsize=(PAGE, height / 96))
-    fig.set_layout_engine("constrained", rect=(0, 0, 1, 1 - LEGEND / height))
-    ax = fig.add_subplot()
-    ax.set_yticks(range(len(lines)), ["\n".join(label) for label in lines], color=INK)
-    ax.set_ylim(len(lines) - 0.5, -0.5)
-    ax.spines[:].set_visible(False)
-    ax.grid(False)
-    return fig, ax, tall / row
-
-
-def _bars(
-    rows: Sequence[tuple[str, Mapping[str, int]]],
-    styles: Mapping[str, Mapping[str, Any]],
-    ends: Sequence[str],
-    *keys: Patch,
-) -> tuple[Figure, Axes]:
-    """One stacked bar per row, a part for each of `styles`, the text of `ends` after it; `keys` for
-    what's beside.
-    """
-    most = max(sum(counts.values()) for _, counts in rows)
-    fig, ax, tall = _rows([label for label, _ in rows], BAR)
-    ax.set_xticks([])
-    ax.set_xlim(0, most)
-    left = np.zeros(len(rows))
-    for word, style in styles.items():
-        counts = np.array([row.get(word, 0) for _, row in rows])
-        bars = ax.barh(range(len(rows)), counts, tall, left, clip_on=False, **style)
-        if len(styles) > 1:
-            texts = [str(count) if count > most / 25 else "" for count in counts]
-            box = {"facecolor": bars.patches[0].get_facecolor(), "edgecolor": "none", "pad": 1.5}
-            ax.bar_label(
-                bars,
-                texts,
-                label_type="center",
-                color="white" if word == "right" else INK,
-                bbox=box,
-            )
-        left += counts
-    for row, (end, text) in enumerate(zip(left, ends, strict=True)):
-        _end(ax, end, row, text)
-    legend(fig, *(Patch(label=word, **style) for word, style in styles.items()), *keys)
-    return fig, ax
-
-
-def _end(ax: Axes, x: float, y: float, text: str) -> None:
-    """The text after a bar that ends at x."""
-    ax.annotate(text, (x, y), (8, 0), textcoords="offset pixels", va="center", color=QUIET)

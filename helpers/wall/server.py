@@ -17,6 +17,7 @@ import errno
 import json
 import logging
 import math
+import os
 import re
 import secrets
 import socket
@@ -47,7 +48,6 @@ from starlette.types import Scope
 from uvicorn import Server
 
 from ..folders import GRADES, TEACHER
-from ..measure.child import resource  # None on Windows
 from ..serving_limits import CrowdedProtocol, Terminal, body_of, limited
 from ..show.figure import Picture
 from ..teach.predict import NUMBERS, amount
@@ -692,7 +692,9 @@ def main() -> None:
         why = f"{options.socket}: {error.strerror}" if options.socket else another
         sys.exit(str(error) if isinstance(error, BlockingIOError) else why)
     logging.basicConfig(handlers=[Terminal()])
-    if resource:
+    if os.name == "posix":
+        import resource
+
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, MOST_FILES), hard))
         CrowdedProtocol.most = min(hard, MOST_FILES) // 4  # the others are on their way in or out

@@ -3,46 +3,22 @@ another.
 """
 
 import os
-from typing import NamedTuple
 
 from ...ideas.safetensors import Entry, SafetensorsError, read_header
 from ...ideas.tensor_header import BITS, LONGEST, Buffer
-from ...show.boxes import BAND, LINE, MONO, PAD, SIZE, WIDE, banded, sheet, shortened, width
-from ...show.figure import (
-    ABSENT,
-    ANONYMOUS,
-    FILE,
-    INK,
-    QUIET,
-    Kind,
-    Picture,
-    key,
-    legend,
-    look,
-    picture,
-)
+from ...show.boxes import Box
+from ...show.chart import Row, layout
+from ...show.figure import ABSENT, ANONYMOUS, FILE, Kind, Picture, key, look, picture
+from ...show.text import BOLD, FAINT, MONO, PLAIN, Line
 from ...units import in_words
 
 DRAWN, EACH = 9, 3  # boxes for tensors, the last of them perhaps "and 28 more"; boxes side by side
-KEYS, BETWEEN = 32, 8  # the page's pixels: the legend, between rows
-LENGTH, PADDING = 112, 120  # widths
-SMALL = 7.5  # points
-TALL = BAND + 2 * PAD + 4 * LINE
+LETTERS = 150  # of the header
+JSON = {"family": MONO, "fontsize": 7.5}
 HEADER = ABSENT._replace(word="length and header")
 BORROWED = FILE._replace(word="borrowed in place")
 COPIED = ANONYMOUS._replace(word="misaligned: copied")
 EMPTY = ABSENT._replace(word="no bytes")
-
-
-class Box(NamedTuple):
-    """Some bytes of the file, drawn as a box with up to four lines of text; `why` is in the
-    alternative text only.
-    """
-
-    lines: list[str]
-    kind: Kind
-    wide: float = (WIDE - 8) / EACH
-    why: str = ""
 
 
 @look()
@@ -67,97 +43,67 @@ def file_layout(source: str | os.PathLike | Buffer, caption: str = "") -> Pictur
         error.path = None if isinstance(source, Buffer) else source
         raise
     text = bytes(memoryview(head)[8 : header.size]).decode()
-    first = _first(text)
-    tensors = _tensors(list(header.entries.values()))
-    rows = [first, *(tensors[start : start + EACH] for start in range(0, len(tensors), EACH))]
-    fig, ax = sheet(KEYS + len(rows) * (TALL + BETWEEN))
-    for index, row in enumerate(rows):
-        left = 4.0
-        for box in row:
-            top = KEYS + index * (TALL + BETWEEN)
-            banded(ax, left, top, box.wide, TALL, box.kind)
-            for number, words in enumerate(box.lines):
-                bold = number == 0 or (box.kind == COPIED and number == 3)
-                how = (
-                    {"size": SMALL, "family": MONO}
-                    if box.kind == HEADER and number in (1, 2)
-                    else {"size": SIZE}
-                )
-                ax.text(
-                    left + PAD,
-                    top + BAND + PAD + (number + 0.5) * LINE,
-                    shortened(words, box.wide - 2 * PAD, bold=bold, **how),
-                    va="center_baseline",
-                    fontweight="bold" if bold else "normal",
-                    color=QUIET if words.startswith("bytes ") else INK,
-                    **how,
-                )
-            left += box.wide
-    drawn = {box.kind for row in rows for box in row}
-    legend(fig, *(key(kind) for kind in (HEADER, BORROWED, COPIED) if kind in drawn))
-    begins = [f"{box.lines[0]}: {box.lines[-1]}" for box in first]
-    told = [f"{', '.join(box.lines)}{box.why}" for box in tensors]
+    rows = [_first(text)]
+    boxes = _tensors(list(header.entries.values()))
+    for start in range(0, len(boxes), EACH):
+        line = boxes[start : start + EACH]
+        rows.append(Row("", [box for box, _ in line for _ in (0, 1)], [w for _, w in line]))
+    drawn = [cell.kind for row in rows for cell in row.cells]
+    keys = [key(kind) for kind in (HEADER, BORROWED, COPIED) if kind in drawn]
     count = f"{len(header.entries):,} tensor{'s' * (len(header.entries) != 1)}"
-    opening = f"A safetensors file of {in_words(size, 'bytes')} with {count}, from its first byte"
-    alt = ". ".join(
-        [opening, f"The length of the header is {len(text.encode()):,}", *begins, *told]
-    )
-    return picture(
-        fig, f"{alt}.", f"{caption} {in_words(size, 'bytes')} in all; boxes not to scale."
-    )
+    words = [f"A safetensors file of {in_words(size, 'bytes')} with {count}, from its first byte"]
+    words += [word for row in rows for word in row.words]
+    caption = f"{caption} {in_words(size, 'bytes')} in all; boxes not to scale."
+    return picture(layout(rows, keys=keys, gap=0), f"{'. '.join(words)}.", caption, rows)
 
 
-def _first(text: str) -> list[Box]:
+def _first(text: str) -> Row:
     """The length, the header's first characters, and the spaces after it, if any."""
     length = len(text.encode())
     spaces = len(text) - len(text.rstrip(" "))
-    wide = WIDE - 8 - LENGTH - PADDING * bool(spaces)
-    letters = int((wide - 2 * PAD) / width("x", SMALL, family=MONO))
-    shown = _plain(text[: 2 * letters + 1].rstrip(" "))
-    lines = [
-        shown[:letters],
-        shown[letters : 2 * letters - 1] + "…" if len(shown) > 2 * letters else shown[letters:],
-    ]
-    padding = Box(
-        ["padding", f"{spaces:,} × space", "", _bytes(8 + length - spaces, 8 + length)],
-        HEADER,
-        PADDING,
-    )
-    return [
-        Box(["length", f"{length:,}", "", _bytes(0, 8)], HEADER, LENGTH),
-        Box(["header", *lines, _bytes(8, 8 + length - spaces)], HEADER, wide),
-        *[padding] * bool(spaces),
-    ]
+    begins = _plain(text[:LETTERS].rstrip(" ")) + "…" * (len(text) - spaces > LETTERS)
+    places = _bytes(0, 8), _bytes(8, 8 + length - spaces), _bytes(8 + length - spaces, 8 + length)
+    first = _box(HEADER, "length", f"{length:,}", places[0])
+    header = Box([("header", BOLD), (begins, JSON), (places[1], FAINT)], HEADER)
+    words = [f"The length of the header is {length:,}", f"length: {places[0]}"]
+    words.append(f"header: {places[1]}")
+    if not spaces:
+        return Row("", [first, *[header] * 5], words)
+    padding = _box(HEADER, "padding", f"{spaces:,} × space", places[2])
+    return Row("", [first, *[header] * 4, padding], [*words, f"padding: {places[2]}"])
 
 
-def _tensors(entries: list[Entry]) -> list[Box]:
-    """A box for each tensor; or for the first eight, and one for all the others."""
-    boxes = list(map(_tensor, entries))
+def _box(kind: Kind, name: str, what: str, place: str, *more: Line) -> Box:
+    return Box([(name, BOLD), (what, PLAIN), (place, FAINT), *more], kind)
+
+
+def _tensors(entries: list[Entry]) -> list[tuple[Box, str]]:
+    """A box for each tensor, and its words; or for the first eight, and one for all the others."""
     if len(entries) <= DRAWN:
-        return boxes
+        return list(map(_tensor, entries))
     others = entries[DRAWN - 1 :]
-    last = boxes[DRAWN - 1 :]
-    copied = sum(box.kind == COPIED for box in last)
+    copied = sum(_kind(entry) == COPIED for entry in others)
     dtypes = ", ".join(dict.fromkeys(entry.dtype for entry in others))
     word = f"{copied:,} {COPIED.word}" if copied else "all borrowed in place"
-    lines = [f"and {len(others):,} more", dtypes, _bytes(others[0].begin, others[-1].end), word]
-    return [*boxes[: DRAWN - 1], Box(lines, COPIED if copied else BORROWED)]
+    lines = [f"and {len(others):,} more", dtypes, _bytes(others[0].begin, others[-1].end)]
+    look = BOLD if copied else PLAIN
+    box = _box(COPIED if copied else BORROWED, *lines, (word, look))
+    return [*map(_tensor, entries[: DRAWN - 1]), (box, ", ".join([*lines, word]))]
 
 
-def _tensor(entry: Entry) -> Box:
-    aligned = entry.begin * 8 % max(8, BITS[entry.dtype]) == 0
-    kind = EMPTY if entry.begin == entry.end else BORROWED if aligned else COPIED
-    lines = [
-        _plain(entry.name),
-        f"{entry.dtype} {list(entry.shape)}",
-        _bytes(entry.begin, entry.end),
-        kind.word,
-    ]
-    return Box(
-        lines,
-        kind,
-        why=f" ({entry.begin:,} isn't a multiple of {BITS[entry.dtype] // 8})" * (kind == COPIED),
-    )
+def _tensor(entry: Entry) -> tuple[Box, str]:
+    kind = _kind(entry)
+    lines = [_plain(entry.name), f"{entry.dtype} {list(entry.shape)}"]
+    lines.append(_bytes(entry.begin, entry.end))
+    why = f" ({entry.begin:,} isn't a multiple of {BITS[entry.dtype] // 8})"
+    box = _box(kind, *lines, (kind.word, BOLD if kind == COPIED else PLAIN))
+    return box, f"{', '.join([*lines, kind.word])}{why * (kind == COPIED)}"
+
+
+def _kind(entry: Entry) -> Kind:
+    if entry.begin == entry.end:
+        return EMPTY
+    return BORROWED if entry.begin * 8 % max(8, BITS[entry.dtype]) == 0 else COPIED
 
 
 def _plain(text: str) -> str:

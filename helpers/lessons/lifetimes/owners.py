@@ -15,29 +15,26 @@ from multiprocessing.shared_memory import SharedMemory
 from typing import Any, Literal
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
 
 from ...measure.pages import extent
 from ...measure.whereabouts import of_buffer
 from ...owners import POINTERS, Link, address_of, link_of
-from ...show.boxes import LINE, PAD, SIZE, key_rows, pointed, sheet, width, wrapped
+from ...show import boxes as show
+from ...show.chart import Row, layout
 from ...show.figure import (
     ABSENT,
     INK,
     KINDS,
-    QUIET,
     UNKNOWN,
     WARNING,
     Picture,
     key,
-    legend,
     look,
-    paint,
     picture,
 )
+from ...show.text import BOLD, PLAIN, SMALL, WARN, Line, width
 from ...units import in_words
 
 Tie = Literal["kept", "not counted", "not kept"]
@@ -46,11 +43,14 @@ MEANING: dict[Tie, str] = {
     "not counted": "keeps alive, not counted",
     "not kept": "points to, keeps nothing alive",
 }
-LINES = {"kept": "-", "not counted": (0, (4, 2)), "not kept": (0, (1, 1.5))}
+LINES: dict[Tie, tuple[str, Any]] = {
+    "kept": (INK, "-"),
+    "not counted": (WARNING, (0, (4, 2))),
+    "not kept": (WARNING, (0, (1, 1.5))),
+}
 MEMORY = {"file": KINDS["file"], "shared memory": KINDS["shared"]}
 MEMORY |= dict.fromkeys(("heap", "stack", "anonymous mapping"), KINDS["anonymous"])
-WIDEST, BETWEEN, BAND, KEYS = 224, 14, 9, 28  # the page's pixels
-SMALL = 7.5  # points
+WIDEST = 224  # the page's pixels, of a box
 WORD_SIZE = ctypes.sizeof(ctypes.c_ssize_t)
 # Types that count their exports, because a lent buffer must not move or go; each with a maker of a
 # throwaway object.
@@ -130,7 +130,8 @@ def _boxes_of(named: Mapping[str, Any]) -> list[Box]:
                 f"{name} is a {type(obj).__name__}, which shows no bytes: {wanted}"
             ) from None
         while id(obj) not in objects:
-            objects[id(obj)], link = obj, link_of(obj)
+            objects[id(obj)] = obj
+            link = link_of(obj)
             boxes[id(obj)] = _box(obj, link)
             if link is None:
                 break
@@ -198,7 +199,9 @@ def _box(obj: Any, link: Link | None) -> Box:
 
 def _tie(box: Box, to: Box, attribute: str, tie: Tie) -> None:
     if box not in to.way():  # a ctypes structure may point to itself
-        box.to, box.attribute, box.tie = to, attribute, tie
+        box.to = to
+        box.attribute = attribute
+        box.tie = tie
         to.viewers.append(box)
 
 
@@ -209,141 +212,53 @@ def _within(box: Box, owner: Box) -> bool:
 
 
 def _drawn(boxes: list[Box]) -> Figure:
-    """Makes each box as tall as all the rows that lead to it, so no arrow crosses a box or another
-    arrow.
+    """A row for each object that nothing leads to, with its way to the owner: named objects in the
+    first column, owners in the last, files below them.
     """
-    roots = [box for box in boxes if box.to is None]
     columns = max(len(list(box.way())) for box in boxes)
-    gaps = []
-    # before the column so many steps from the right: room for arrows' labels
-    for steps in range(columns - 1, 0, -1):
-        into = [box for box in boxes if box.to and len(list(box.to.way())) == steps]
-        labels = [width(box.attribute) for box in into]
-        labels += [width(box.tie, SMALL) for box in into if box.tie != "kept"]
-        gaps.append(max([{2: 110, 3: 84}.get(columns, 40), *(label + 10 for label in labels)]))
-    wide = min(WIDEST, (672 - sum(gaps)) / columns)
-    lines = {box: _lines(box, wide) for box in boxes}
-    row = LINE * max(map(len, lines.values())) + 2 * PAD + BETWEEN
-    files = {root: wrapped(root.file, wide - 2 * PAD) for root in roots if root.file}
-    keys = [
-        Line2D(
-            [],
-            [],
-            color=INK if tie == "kept" else WARNING,
-            linewidth=1.3,
-            linestyle=LINES[tie],
-            label=meaning,
-        )
-        for tie, meaning in MEANING.items()
-        if any(box.to and box.tie == tie for box in boxes)
+    cells = {}
+    for box in boxes:
+        memory = MEMORY.get(box.memory, UNKNOWN) if box.memory else None
+        cells[box] = show.Box(_lines(box), memory, edge=WARNING if box.gone else INK)
+    rows = []
+    arrows = []
+    for root in (box for box in boxes if box.to is None):
+        for source in root.sources():
+            first, *others = [cells[box] for box in source.way()]
+            alone = [None] * (columns - 1 - len(others))
+            rows.append(Row("", [first, *alone, *others] if others else [*alone, first]))
+        if root.file:
+            file = show.Box([(root.file, PLAIN)], ABSENT, 0, align="center")
+            arrows.append(show.Arrow(cells[root], file, "maps"))
+            rows.append(Row("", [*[None] * (columns - 1), file]))
+    for box in boxes:
+        if box.to:
+            below = "" if box.tie == "kept" else box.tie
+            arrows.append(
+                show.Arrow(cells[box], cells[box.to], box.attribute, below, *LINES[box.tie])
+            )
+    keys = []
+    for tie, (color, line) in LINES.items():
+        if any(box.to and box.tie == tie for box in boxes):
+            style = {"color": color, "linestyle": line, "linewidth": 1.3}
+            keys.append(Line2D([], [], label=MEANING[tie], **style))
+    memories = [MEMORY.get(box.memory, UNKNOWN) for box in boxes if box.memory]
+    keys += [key(kind) for kind in dict.fromkeys(memories)]
+    beside = [box for box in boxes if box.viewers or len(list(box.way())) == columns]
+    words = [width(word) for box in beside for word in (box.attribute, box.tie) if word != "kept"]
+    gap = max([{2: 110, 3: 84}.get(columns, 40), *(12 + word for word in words)])
+    return layout(rows, keys=keys, arrows=arrows, gap=gap, between=20, widest=WIDEST)
+
+
+def _lines(box: Box) -> list[Line]:
+    """What a box says."""
+    return [
+        (", ".join(box.names) or box.kind, BOLD),
+        (f"{box.kind}, {box.role}" if box.names else box.role, PLAIN),
+        (f"{'to ' * box.pointer}{box.span[0]:#x}" if box.span else "", SMALL),
+        (_exports(box.count), PLAIN),
+        (box.gone, WARN | BOLD),
     ]
-    keys += [
-        key(kind)
-        for kind in dict.fromkeys(MEMORY.get(box.memory, UNKNOWN) for box in boxes if box.memory)
-    ]
-    rows_of_keys = key_rows(keys)
-    height = KEYS * len(rows_of_keys) + 4 + sum(row * len(root.sources()) for root in roots)
-    height += sum(30 + LINE * len(words) + PAD for words in files.values())
-    fig, ax = sheet(height)
-    for index, row_of_keys in enumerate(rows_of_keys):
-        legend(fig, *row_of_keys, down=index * KEYS, handlelength=2.6)
-    placed = _Placed(ax, wide, gaps, row, lines)
-    top = KEYS * len(rows_of_keys) + 4
-    for root in roots:
-        placed.tree(root, top)
-        top += row * len(root.sources())
-        if root in files:
-            top = placed.file(files[root], top - BETWEEN)
-    return fig
-
-
-class _Placed:
-    """Where everything goes: named objects in the first column, owners in the last."""
-
-    def __init__(
-        self, ax: Axes, wide: float, gaps: list[float], row: float, lines: dict[Box, list]
-    ):
-        self.ax, self.wide, self.row, self.lines = ax, wide, row, lines
-        self.lefts = [4 + column * wide + sum(gaps[:column]) for column in range(len(gaps) + 1)]
-        self.gap_before = dict(zip(self.lefts[1:], gaps, strict=True))
-
-    def tree(self, box: Box, top: float, steps: int = 0) -> tuple[float, float]:
-        """Draws the box and all boxes that lead to it, from `top` down. Returns its right edge and
-        its middle.
-        """
-        left = self.lefts[0] if box.to and not box.viewers else self.lefts[-1 - steps]
-        tall = self.row * len(box.sources()) - BETWEEN
-        self._box(box, left, top, tall)
-        under = top
-        for viewer in box.viewers:
-            start, middle = self.tree(viewer, under, steps + 1)
-            self._arrow(viewer, start, left, middle)
-            under += self.row * len(viewer.sources())
-        return left + self.wide, top + tall / 2
-
-    def file(self, words: list[str], top: float) -> float:
-        """Draws the file below an owner whose box ends at `top`. Returns where the next box may
-        begin.
-        """
-        left = self.lefts[-1]
-        middle = self.lefts[-1] + self.wide / 2
-        tall = LINE * len(words) + PAD
-        pointed(self.ax, [(middle, top), (middle, top + 20)])
-        self.ax.text(middle + 8, top + 10, "maps", va="center", color=QUIET)
-        self.ax.add_patch(
-            Rectangle((left, top + 20), self.wide, tall, linewidth=0, **paint(ABSENT))
-        )
-        self.ax.text(
-            middle,
-            top + 20 + tall / 2,
-            "\n".join(words),
-            ha="center",
-            va="center",
-            linespacing=1.3,
-        )
-        return top + 20 + tall + 10 + BETWEEN
-
-    def _box(self, box: Box, left: float, top: float, tall: float) -> None:
-        edge = {"facecolor": "white", "edgecolor": WARNING if box.gone else INK, "linewidth": 1}
-        self.ax.add_patch(Rectangle((left, top), self.wide, tall, **edge))
-        if box.memory:
-            band = (left + self.wide - BAND - 0.5, top + 0.5)
-            how = paint(MEMORY.get(box.memory, UNKNOWN))
-            self.ax.add_patch(Rectangle(band, BAND, tall - 1, linewidth=0, **how))
-        y = top + (tall - LINE * len(self.lines[box])) / 2
-        for words, how in self.lines[box]:
-            self.ax.text(left + PAD, y + LINE / 2, words, va="center_baseline", **how)
-            y += LINE
-
-    def _arrow(self, box: Box, start: float, end: float, y: float) -> None:
-        color = INK if box.tie == "kept" else WARNING
-        pointed(self.ax, [(start, y), (end, y)], color, LINES[box.tie])
-        x = end - self.gap_before[end] / 2  # clear of the arrow's head
-        self.ax.text(x, y - 4, box.attribute, ha="center", va="bottom", color=QUIET)
-        if box.tie != "kept":
-            self.ax.text(x, y + 5, box.tie, ha="center", va="top", color=WARNING, fontsize=SMALL)
-
-
-def _lines(box: Box, wide: float) -> list[tuple[str, dict[str, Any]]]:
-    """What a box says, in lines that fit it, each with its look."""
-    written = [
-        (", ".join(box.names) or box.kind, {"fontweight": "bold"}),
-        (f"{box.kind}, {box.role}" if box.names else box.role, {}),
-        (
-            f"{'to ' * box.pointer}{box.span[0]:#x}" if box.span else "",
-            {"color": QUIET, "fontsize": SMALL},
-        ),
-        (_exports(box.count), {}),
-        (box.gone, {"color": WARNING, "fontweight": "bold"}),
-    ]
-    room = wide - 2 * PAD - (BAND if box.memory else 0)
-    lines = []
-    for words, how in written:
-        lines += [
-            (line, how)
-            for line in wrapped(words, room, how.get("fontsize", SIZE), bold="fontweight" in how)
-        ]
-    return lines
 
 
 def _exports(count: int | None) -> str:

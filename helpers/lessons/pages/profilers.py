@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...measure.recording import Recording
+from ...show.chart import legend
 from ...show.curves import curves
-from ...show.figure import INK, Picture, legend, look, picture
+from ...show.figure import INK, Picture, look, picture
 from ...units import MiB, in_words
 
 
@@ -61,26 +62,18 @@ def curves_and_samples(
     """
     drawn = curves(run, caption=caption)
     seconds, grown = zip(*samples, strict=True)
-    factor = 1000 if drawn.figure.axes[0].get_xlabel() == "time, ms" else 1
+    ax = drawn.figure.axes[-1]
+    factor = 1000 if ax.get_xlabel() == "time, ms" else 1
     with look():
-        fig, (ax,) = drawn.figure, drawn.figure.axes
-        (dots,) = ax.plot(
-            [factor * at for at in seconds],
-            [size / MiB for size in grown],
-            "o",
-            color=INK,
-            markerfacecolor="white",
-            markersize=3.2,
-            markeredgewidth=0.8,
-            clip_on=False,
-            label=who,
-        )
-        ax.set_xlim(0, max(ax.get_xlim()[1], factor * max(seconds)))
-        legend(fig, *fig.legends.pop().legend_handles, dots)
+        how = {"color": INK, "markerfacecolor": "white", "markersize": 3.2, "markeredgewidth": 0.8}
+        times = [factor * at for at in seconds]
+        (dots,) = ax.plot(times, grown, "o", clip_on=False, label=who, **how)
+        ax.set_xlim(0, max(ax.get_xlim()[1], *times))
+        legend(drawn.figure, [*drawn.figure.legends.pop().legend_handles, dots])
     most = in_words(max(grown), "bytes")
     summed = in_words(run.peak.resident, "bytes")
     alt = (
         f"{drawn.alt} Dots, {who}: {len(samples)} samples, {most} at their peak; all kinds add up "
         f"to {summed}."
     )
-    return picture(fig, alt, drawn.caption)
+    return picture(drawn.figure, alt, drawn.caption)

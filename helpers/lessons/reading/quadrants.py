@@ -2,22 +2,16 @@
 method.
 """
 
-import textwrap
 from collections.abc import Mapping
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-
-from ...show.boxes import width
-from ...show.figure import INK, PAGE, QUIET, WARNING, Picture, look, picture
+from ...show.cells import Bar
+from ...show.chart import Row, chart
+from ...show.figure import Picture, look, paint
 from ...show.meters import OTHER
-from ...show.words import Methods, alt_text, count, ended, faults, with_machine
-from ...units import NOT_MEASURED, digits, in_words
+from ...show.words import Methods, count, ended, faults, with_machine
+from ...units import NOT_MEASURED, in_words
 
 FASTEST = OTHER._replace(face="#4a4460")
-# the page's pixels: above a panel, a bar with its text, below, between two
-TITLE, EACH, AXIS, GAP = (30, 38, 30, 32)
 
 
 @look()
@@ -38,75 +32,47 @@ def quadrants(comparisons: Mapping[tuple[str, str], Methods], caption: str = "")
             f"{columns}{nothing}"
         )
     methods = list(dict.fromkeys(name for runs in comparisons.values() for name in runs))
-    labels = [textwrap.fill(name, 16) for name in methods]
-    left = 18 + max(width(line) for label in labels for line in label.splitlines())
-    tall = EACH * len(methods)
-    across = (680 - left - GAP - 22) / 2
-    height = 2 * (TITLE + tall + AXIS) + 4
-    fig = Figure(figsize=(PAGE, height / 96))
-    panels = fig.subplots(2, 2).flat
-    fig.subplots_adjust(
-        left / 680,
-        (AXIS + 4) / height,
-        1 - 22 / 680,
-        1 - TITLE / height,
-        GAP / across,
-        (TITLE + AXIS) / tall,
-    )
-    texts, recordings = {}, {}
-    for index, (ax, pair) in enumerate(zip(panels, pairs, strict=True)):
-        runs = comparisons[pair]
-        title = ", ".join(pair)
-        ax.set_title(title, pad=5)
-        ax.set_ylim(len(methods) - 0.5, -0.5)
-        ax.set_yticks(range(len(methods)), [""] * len(methods) if index % 2 else labels)
-        ax.tick_params(axis="y", labelcolor=INK, labelsize=8.5)
-        if index // 2:
-            ax.set_xlabel("time, s; each panel has its own scale", labelpad=2)
-        for name, parts in _draw(ax, runs, methods).items():
-            recordings[f"{title}, {name}"] = runs[name]
-            texts[f"{title}, {name}"] = parts
+    shown: list[Row] = []
+    for across in (pairs[:2], pairs[2:]):
+        for name in methods:
+            bars = [_bar(comparisons[pair], name) for pair in across]
+            heads = [", ".join(pair) for pair in across] if name == methods[0] else ()
+            shown.append(Row(name, bars, heads=heads))
+    told = []
+    recordings = {}
+    for pair in pairs:
+        for name, run in comparisons[pair].items():
+            recordings[*pair, name] = run
+            label = ", ".join((*pair, name))
+            words = _words(comparisons[pair], name)
+            told.append((label, words))
     opening = "Time as one bar per method, in four panels, each with its own scale"
-    return picture(fig, alt_text(opening, texts), with_machine(caption, recordings))
+    caption = f"{caption} Time; each panel has its own scale."
+    return chart(opening, shown, with_machine(caption, recordings), words=told, labels=110)
 
 
-def _draw(ax: Axes, runs: Methods, names: list[str]) -> dict[str, list[str]]:
-    """Draws a panel. Returns what each of its bars says, for the alternative text."""
-    times = {
-        name: run.wall
-        for name, run in runs.items()
-        if run.ended == "returned" and run.wall is not None
-    }
-    fastest = min(times, key=times.__getitem__) if len(times) > 1 else None
-    # with space for text after a bar
-    ax.set_xlim(0, 1.6 * (max(run.wall or 0 for run in runs.values()) or 1))
-    ax.xaxis.set_major_locator(MaxNLocator(4))
-    ax.xaxis.set_major_formatter(lambda value, _: digits(value))
-    ax.grid(False, axis="y")
-    back = {"facecolor": "white", "linewidth": 0, "pad": 0.6}  # hides the grid behind text
-    how = {"va": "center_baseline", "textcoords": "offset points", "bbox": back}
-    texts = {}
-    for y, name in enumerate(names):
-        if (run := runs.get(name)) is None:
-            continue
-        first = name == fastest
-        wall = run.wall or 0
-        time = in_words(run.wall, "seconds")
-        ax.barh(y - 0.17, wall, 0.4, linewidth=0, facecolor=(FASTEST if first else OTHER).face)
-        place = (wall, y - 0.17)
-        weight = "bold" if first else "normal"
-        ax.annotate(time + " · fastest" * first, place, xytext=(4, 0), fontweight=weight, **how)
-        costs = [
-            f"from device {in_words(run.io.device_read_bytes, 'bytes')}",
-            count(faults(run), "fault"),
-        ]
-        costs.append(count(run.io.read_calls, "call"))
-        note = ended(run) or " · ".join(cost for cost in costs if NOT_MEASURED not in cost)
-        place = {
-            "xycoords": ("axes fraction", "data"),
-            "fontsize": 7.5,
-            "color": WARNING if ended(run) else QUIET,
-        }
-        ax.annotate(note, (0, y + 0.27), xytext=(3, 0), **place, **how)
-        texts[name] = [time + ", the fastest" * first, *costs, ended(run)]
-    return texts
+def _bar(runs: Methods, name: str) -> Bar | None:
+    if name not in runs:
+        return None
+    time, *costs, end = _words(runs, name)
+    note = end or " · ".join(cost for cost in costs if NOT_MEASURED not in cost)
+    first = name == _fastest(runs)
+    parts = [(runs[name].wall or 0, paint(FASTEST if first else OTHER))]
+    return Bar(parts, time.replace(", the", " ·"), note, warning=bool(end), strong=first)
+
+
+def _words(runs: Methods, name: str) -> list[str]:
+    """What a bar says: the time, the costs, and how the run ended."""
+    run = runs[name]
+    return [
+        in_words(run.wall, "seconds") + ", the fastest" * (name == _fastest(runs)),
+        f"from device {in_words(run.io.device_read_bytes, 'bytes')}",
+        count(faults(run), "fault"),
+        count(run.io.read_calls, "call"),
+        ended(run),
+    ]
+
+
+def _fastest(runs: Methods) -> str | None:
+    whole = [n for n, run in runs.items() if run.ended == "returned" and run.wall is not None]
+    return min(whole, key=lambda name: runs[name].wall) if len(whole) > 1 else None

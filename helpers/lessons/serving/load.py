@@ -9,27 +9,18 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from ...measure import sampler
 from ...measure.load import Load
-from ...show.figure import (
-    ANONYMOUS,
-    FILE,
-    INK,
-    PAGE,
-    QUIET,
-    WARNING,
-    Picture,
-    key,
-    legend,
-    look,
-    paint,
-    picture,
-)
-from ...units import NOT_MEASURED, MiB, in_words
+from ...show.cells import Panel, y_axis
+from ...show.chart import Row, layout
+from ...show.figure import ANONYMOUS, FILE, INK, WARNING, Picture, key, look, paint, picture
+from ...show.text import SMALL
+from ...units import NOT_MEASURED, in_words
 
+MEMORY = "the models' files, and memory that all workers have taken since the beginning"
 DONE = {"color": INK, "linestyle": (0, (1, 2)), "linewidth": 1}
 FAILED = {
     "color": WARNING,
@@ -57,33 +48,14 @@ def load_chart(load: Load, caption: str = "") -> Picture:
         f"Answers per second: a median of {np.sort(rates)[len(rates) // 2]:,.0f}, from "
         f"{rates.min():,.0f} to {rates.max():,.0f}."
     )
-    fig = Figure(figsize=(PAGE, 3.6))
-    above, below = fig.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    fig.subplots_adjust(left=0.085, right=0.985, top=0.86, bottom=0.115, hspace=0.32)
-    above.set_title("answers per second")
-    beside = np.ones(3)  # drawn: the mean of each tick and its neighbours
-    smooth = np.convolve(rates, beside)[1:-1] / np.convolve(np.ones(len(rates)), beside)[1:-1]
-    above.plot([tick.at for tick in load.ticks], smooth, color=INK, linewidth=1.3)
-    top = 1.25 * max(rates.max(), 1)
-    above.set(xlim=(0, end), ylim=(0, top))
-    failed = [tick.at for tick in load.ticks if tick.failed]
-    above.plot(failed, [0] * len(failed), clip_on=False, zorder=3, **FAILED)
-    below.set_title(
-        "the models' files, and memory that all workers have taken since the beginning, MiB"
-    )
-    below.set_xlabel("time, s")
     looks = [one for one in load.looks if one.anonymous is not None and one.file is not None]
+    times = [one.at for one in looks]
+    file, anonymous = (
+        np.array([getattr(one, kind) for one in looks]) for kind in ("file", "anonymous")
+    )
+    taken = np.maximum(anonymous - anonymous[:1], 0)
+    memory = f"Memory: {NOT_MEASURED}."
     if looks:
-        times = [one.at for one in looks]
-        file, anonymous = (
-            np.array([getattr(one, kind) for one in looks]) for kind in ("file", "anonymous")
-        )
-        taken = np.maximum(anonymous - anonymous[0], 0)
-        for low, high, kind in ((0, file, FILE), (file, file + taken, ANONYMOUS)):
-            below.fill_between(
-                times, low / MiB, high / MiB, linewidth=0, step="post", **paint(kind)
-            )
-        below.set_ylim(0, 1.15 * max(file + taken) / MiB or 1)
         least, most, grown = (
             in_words(size, "bytes") for size in (min(file), max(file), max(taken))
         )
@@ -91,36 +63,42 @@ def load_chart(load: Load, caption: str = "") -> Picture:
             f"The models' files: {least} to {most}. Taken by all workers since the beginning: "
             f"{grown} at most."
         )
-    else:
-        below.text(
-            0.5,
-            0.5,
-            NOT_MEASURED,
-            ha="center",
-            va="center",
-            transform=below.transAxes,
-            color=QUIET,
-        )
-        memory = f"Memory: {NOT_MEASURED}."
     keys = [key(FILE), key(ANONYMOUS)]
-    for at, what in load.marks:
-        above.axvline(at, **DONE)
-        above.annotate(
-            what,
-            (at, top),
-            xytext=(2, -2),
-            textcoords="offset points",
-            va="top",
-            fontsize=7.5,
-            color=QUIET,
-        )
-        below.axvline(at, **DONE)
     if load.marks:
         alt += (
             f" Done to the server: {', '.join(f'{what} at {at:.1f} s' for at, what in load.marks)}."
         )
         keys.append(Line2D([], [], label="done to the server", **DONE))
-    legend(fig, *keys, *[Line2D([], [], label="failed", **FAILED)] * bool(load.failed))
+    if load.failed:
+        keys.append(Line2D([], [], label="failed", **FAILED))
+
+    def answers(ax: Axes) -> None:
+        beside = np.ones(3)  # drawn: the mean of each tick and its neighbours
+        smooth = np.convolve(rates, beside)[1:-1] / np.convolve(np.ones(len(rates)), beside)[1:-1]
+        ax.plot([tick.at for tick in load.ticks], smooth, color=INK, linewidth=1.3)
+        top = 1.25 * max(rates.max(), 1)
+        ax.set(xlim=(0, end), ylim=(0, top))
+        failed = [tick.at for tick in load.ticks if tick.failed]
+        ax.plot(failed, [0] * len(failed), clip_on=False, zorder=3, **FAILED)
+        for at, what in load.marks:
+            ax.axvline(at, **DONE)
+            ax.text(at + 0.004 * end, 0.99 * top, what, va="top", **SMALL)
+
+    def memories(ax: Axes) -> None:
+        ax.set(xlim=(0, end), xlabel="time, s")
+        for at, _ in load.marks:
+            ax.axvline(at, **DONE)
+        if not looks:
+            middle = {"ha": "center", "va": "center", "transform": ax.transAxes}
+            ax.text(0.5, 0.5, NOT_MEASURED, **middle)
+            return
+        for low, high, kind in ((0, file, FILE), (file, file + taken, ANONYMOUS)):
+            ax.fill_between(times, low, high, linewidth=0, step="post", **paint(kind))
+        highest = max(file + taken) or 1
+        y_axis(ax, "bytes", highest, 1.15 * highest)
+
+    panels = [Panel("answers per second", answers, high=130), Panel(MEMORY, memories, high=90)]
+    fig = layout([Row("", [panel]) for panel in panels], keys=keys)
     return picture(fig, f"{alt} {memory}", f"{caption} Measured on {load.machine}.")
 
 

@@ -44,7 +44,7 @@ def _figure(
     shown = lines("probability of a write", points[size], "time", title, by_unit="share", at=at)
     if (crossing := _crossing(points[size])) is not None:
         chance, seconds = crossing
-        (ax,) = shown.figure.axes
+        ax = shown.figure.axes[-1]
         ring = {
             "markersize": 9,
             "markerfacecolor": "none",
