@@ -57,12 +57,8 @@ def test_sizes_stand_on_powers_of_two_and_lines_far_apart_on_a_logarithmic_axis(
     )
     (ax,) = panels(shown)
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert (ax.get_ylim()[
-        0
-    ] < 0.2 < 40 < ax.get_ylim()[1])
-    assert ({"4 KiB", "1 MiB"} <= set(
-        texts(shown)
-    ))
+    assert ax.get_ylim()[0] < 0.2 < 40 < ax.get_ylim()[1]
+    assert {"4 KiB", "1 MiB"} <= set(texts(shown))
     assert "async: 40 s at 4 KiB, 1 s at 1 MiB." in shown.alt
 
 

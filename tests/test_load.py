@@ -135,9 +135,7 @@ def test_the_chart_says_its_numbers():
     )
     above, below = panels(shown)
     assert len(above.lines[0].get_xdata()) == 8
-    assert ([text.get_text() for text in above.texts] == [
-        "first"
-    ])
+    assert [text.get_text() for text in above.texts] == ["first"]
     assert [line.get_marker() for line in above.lines].count("x") == 1
     assert len(below.collections) == 2
     assert below.get_ylim()[1] > 19 * MiB

@@ -69,6 +69,7 @@ def curves(
     top = 1.15 * max([highest, *visible])
     words = []
     panels = []
+    high = 105 if len(methods) > 1 else 150
     for name, recording in methods.items():
         took = f"in {in_words(recording.wall, 'seconds')}" if recording.wall is not None else ""
         guess = guesses.get(name)
@@ -81,7 +82,7 @@ def curves(
         seen = [peak for peak in all_peaks if peak[0] >= 0.05 * top] or [max(all_peaks)]
         notes = [(_peaks(seen), FAINT), (ended(recording), WARN)]
         how = {"longest": longest, "top": top, "guess": guess, "beside": bool(guesses)}
-        panels.append(Panel(name, partial(_plot, recording, stays=stays, **how), notes))
+        panels.append(Panel(name, partial(_plot, recording, stays=stays, **how), notes, high))
     across = {1: 1, 2: 2, 4: 2}.get(len(panels), 3)
     lines = [panels[start : start + across] for start in range(0, len(panels), across)]
     split = [recording for recording in methods.values() if recording.anonymous is not None]
