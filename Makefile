@@ -115,7 +115,7 @@ grade: $(CLASS)  ## judge what students handed in: FROM=submissions.zip or NBGRA
 	  $(if $(filter yes,$(TRUST)),--trust)
 
 wall: env  ## a class's predictions on one page, and its votes (OUT=… as for grade; WALLARGS="--port 9000": other options)
-	@$(BIN)/python -m helpers.classroom.wall $(if $(OUT),--out "$$OUT") $(WALLARGS)
+	@$(BIN)/python -m helpers.wall.server $(if $(OUT),--out "$$OUT") $(WALLARGS)
 
 BOOK = book
 site: handouts class $(BOOK)  ## what students read, for any web server, in build/site (URL=https://…: its address; BOOK=: no PDF)
@@ -146,7 +146,7 @@ format: $(MADE)-dev  ## fix the form of code and notebooks
 
 record: env  ## keep what the lessons measure here as the recorded runs, and their questions
 	$(BIN)/python -m helpers.publish.record
-	$(BIN)/python -m helpers.classroom.lessons
+	$(BIN)/python -m helpers.wall.questions
 
 COMPILE = $(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
   --python-version 3.11 $(LOCKARGS) pyproject.toml

@@ -23,7 +23,7 @@ import psutil
 
 from helpers.classroom import sandbox
 from helpers.classroom.judge import NOT_CHECKED
-from helpers.classroom.store import Row, store
+from helpers.classroom.store import Verdict, store
 from helpers.folders import NOTEBOOKS, ROOT, room
 from helpers.measure.machine import here
 from helpers.teach import exercise
@@ -105,13 +105,13 @@ def killed(collected: Path, out: Path, times: int, seconds: float) -> int:
     return len(before)
 
 
-def final_rows(out: Path, before: dict[tuple[str, str], Row]) -> dict[tuple[str, str], Row]:
-    """The rows that won't be graded again. AssertionError if a row from `before` has changed."""
+def final_rows(out: Path, before: dict[tuple[str, str], Verdict]) -> dict[tuple[str, str], Verdict]:
+    """The verdicts that won't be given again. AssertionError if one from `before` has changed."""
     with store(out) as known:
         now = {
-            (row.student, row.exercise): row
-            for row in known.all(Row)
-            if row.check and row.cause != NOT_CHECKED
+            (one.student.key, one.exercise): one.verdict
+            for one in known.all()
+            if one.verdict.check and one.verdict.cause != NOT_CHECKED
         }
     assert not (
         changed := [(row, now.get(key)) for key, row in before.items() if now.get(key) != row]

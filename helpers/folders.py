@@ -24,6 +24,7 @@ GLOSSARY = DATA / "glossary.toml"
 RECORDED = DATA / "recorded"
 EXERCISES = ROOT / "exercises"
 BUILD = ROOT / "build"
+GRADES = ROOT / "classroom" / "grades"  # unless the teacher names another folder
 
 IN_MEMORY = ("tmpfs", "ramfs")  # file systems without a disk: nothing to show there
 

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from helpers.classroom.store import HandIn, Row, Store, Student
+from helpers.classroom.store import Answer, HandIn, Store, Student, Verdict
 from helpers.classroom.store import store as opened
 from helpers.teach.exercise_files import keys
 
@@ -75,30 +75,29 @@ def _student(known: Store, number: int, lessons: tuple[str, ...], chance: random
         (shown, "/"),
     ][number % 3]
     system = ("moodle", "canvas", "plain")[number % 3]
-    known.keep(Student(key, name, f"s{number}@example.org"))
+    student = Student(key, name, f"s{number}@example.org")
     of = {"place": place, "system": system, "number": key if system != "plain" else ""}
     for lesson in (lesson for lesson in lessons if chance.random() > 0.05):
         file = f"{place}{separator}{lesson}_1.ipynb"
         bad = "the notebook is not JSON: Expecting value, line 1" if chance.random() < 0.03 else ""
         when = f"2026-11-{chance.randrange(20, 31)}T{chance.randrange(10, 24)}:15:00+01:00"
         hand_in = HandIn(
-            key, lesson, file, digest, when, why_not=bad, edition=chance.choice(EDITIONS), **of
+            lesson, file, digest, when, why_not=bad, edition=chance.choice(EDITIONS), **of
         )
-        known.keep(replace(hand_in, predictions=_predicted(chance)))
-        exercises = [exercise for exercise in keys() if exercise.startswith(lesson) and not bad]
-        known.keep(*(_row(key, name, exercise, digest, chance) for exercise in exercises))
+        hand_in = replace(hand_in, predictions=_predicted(chance))
+        for exercise in (exercise for exercise in keys() if exercise.startswith(lesson)):
+            verdict = Verdict() if bad else _verdict(key, name, exercise, digest, chance)
+            known.keep(Answer(student, exercise, hand_in, verdict))
 
 
-def _row(key: str, name: str, exercise: str, digest: str, chance: random.Random) -> Row:
+def _verdict(key: str, name: str, exercise: str, digest: str, chance: random.Random) -> Verdict:
     outcome = chance.choices(["right", "not yet", "not attempted", "not graded"], [60, 30, 8, 2])[0]
     cause = chance.choices(list(CAUSES), [8, 4, 2, 1])[0] if outcome == "not yet" else ""
     because = CAUSES.get(cause, "That is all.").format(
         n=chance.randrange(9, 300), name=name, key=f"my_{key}"
     )
     figures = (f"{chance.randrange(1, 300)} MiB anonymous at its peak (budget 8 MiB)", "512 calls")
-    return Row(
-        key, exercise, outcome, because, cause, figures, chance.randrange(1, 4), digest, "check"
-    )
+    return Verdict(outcome, because, cause, figures, chance.randrange(1, 4), digest, "check")
 
 
 def _predicted(chance: random.Random) -> dict:

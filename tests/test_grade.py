@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -17,7 +18,7 @@ from test_submissions import zipped
 from helpers.classroom import grade as grading
 from helpers.classroom import judge, sandbox
 from helpers.classroom.grade import CannotBeGraded, grade
-from helpers.classroom.store import HandIn, Row, store
+from helpers.classroom.store import Verdict, store
 from helpers.folders import ROOT
 from helpers.teach import exercise
 
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.slow
 REPORT = exercise("02.report")
 RIGHT = REPORT.solution_source
 WRONG = REPORT.wrong[0]
+ADAS = "ada", "02.report"
 
 
 @pytest.fixture
@@ -42,9 +44,9 @@ def collected(tmp_path: Path) -> Callable[..., Path]:
     return hand_in
 
 
-def rows(folder: Path) -> dict[tuple[str, str], Row]:
+def rows(folder: Path) -> dict[tuple[str, str], Verdict]:
     with store(folder) as known:
-        return {(row.student, row.exercise): row for row in known.all(Row)}
+        return {(one.student.key, one.exercise): one.verdict for one in known.all()}
 
 
 @pytest.fixture
@@ -121,7 +123,8 @@ def test_what_has_changed_is_judged_again_and_nothing_else(
     grade(collected(), out, trusted=True)
     assert asked == ["02.hidden", "02.hidden"]
     with store(out) as known:
-        known.keep(Row("ada", "02.report", "not graded", cause=judge.NOT_CHECKED, trusted=True))
+        (ada,) = [one for one in known.all() if (one.student.key, one.exercise) == ADAS]
+        known.keep(replace(ada, verdict=replace(ada.verdict, cause=judge.NOT_CHECKED)))
     asked.clear()
     grade(collected(), out, trusted=True)
     assert asked == ["02.report"]
@@ -285,10 +288,10 @@ def test_of_an_nbgrader_course_what_was_submitted_is_graded(
     course = tmp_path / "course"
     (course / "submitted" / "ada").mkdir(parents=True)
     (collected(ada=RIGHT) / "ada").rename(course / "submitted" / "ada" / "02_copy_a_big_file")
-    monkeypatch.setattr(grading, "put_scores", lambda *_: "")
+    monkeypatch.setattr(grading, "put_into_nbgrader", lambda *_: "")
     monkeypatch.setattr(sys, "argv", ["grade", "--nbgrader", str(course), "--trust"])
     for _ in range(2):
         grading.main()
         with store(course / "grades") as known:
-            assert [hand_in.student for hand_in in known.all(HandIn)] == ["ada"]
+            assert {one.student.key for one in known.all()} == {"ada"}
     assert rows(course / "grades")["ada", "02.report"].outcome == "right"

@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 from test_judge import notebook
 
-from helpers.classroom import charts, grade, outputs, report, submissions
+from helpers.classroom import grade, outputs, report, submissions
 from helpers.classroom.grade import Submission
+from helpers.classroom.platforms import moodle
 from helpers.folders import NOTEBOOKS
+from helpers.wall import charts
 
 pytestmark = pytest.mark.slow
 
@@ -61,13 +63,13 @@ def is_victim(thing: Any) -> bool:
 
 
 STEPS = {  # of a batch: where it fails, and for whom
-    "reading a folder": (submissions, "_candidates", is_victim),
+    "reading a folder": (submissions, "_in_entry", is_victim),
     "reading a notebook": (submissions, "_read", is_victim),
     "its time": (submissions, "_when", is_victim),
     "reading it again": (Submission, "notebook", is_victim),
     "judging": (grade._Judges, "_ask", is_victim),
-    "Moodle's comments": (outputs, "_comments", is_victim),
-    "the points": (outputs, "_sums", is_victim),
+    "Moodle's comments": (moodle, "_comments", is_victim),
+    "the points": (moodle, "points", is_victim),
     "the feedback page": (outputs, "feedback", is_victim),
     "the name of that page": (outputs, "file_name", lambda called: called[1] == VICTIM),
     "the report": (report, "mistakes", is_victim),

@@ -22,7 +22,7 @@ import pytest
 from test_judge import notebook
 from test_sandbox import needed
 
-from helpers.classroom.store import Row, store
+from helpers.classroom.store import store
 from helpers.folders import NOTEBOOKS, ROOT, room
 from helpers.teach import exercise
 
@@ -161,7 +161,7 @@ def graded() -> Iterator[Graded]:
         with open(out / "gradebook.csv", encoding="utf-8-sig", newline="") as file:
             lines = {(line["student"], line["exercise"]): line for line in csv.DictReader(file)}
         with store(out) as records:
-            causes = {(row.student, row.exercise): row.cause for row in records.all(Row)}
+            causes = {(one.student.key, one.exercise): one.verdict.cause for one in records.all()}
         touched = contents(collected) != before
         left = [path for place in places.values() for path in Path(place).rglob("*")]
         yield Graded(lines, causes, expected, out, touched, processes_of(folder), left)

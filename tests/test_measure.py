@@ -4,6 +4,7 @@ import builtins
 import contextlib
 import ctypes
 import json
+import marshal
 import mmap
 import os
 import re
@@ -36,7 +37,7 @@ from helpers.measure import (
     sampler,
     together,
 )
-from helpers.measure.parcel import packed, unpacked
+from helpers.measure.wire import packed, unpacked
 from helpers.units import MiB
 
 SIZE = 64 * MiB
@@ -913,7 +914,7 @@ def test_damaged_parcels_are_refused_or_are_plain_data():
 
 def test_an_array_must_fill_its_shape():
     def array(dtype, shape, data):
-        return b"a" + packed(dtype) + packed(shape) + len(data).to_bytes(8, "little") + data
+        return b"A" + len(data).to_bytes(4, "little") + packed(dtype) + packed(shape) + data
 
     assert unpacked(array("<u2", (2,), b"abcd")).shape == (2,)
     for wrong in (
@@ -936,11 +937,13 @@ def test_an_array_must_fill_its_shape():
         b"",
         b"x",
         b"NN",
-        b"i\xff" + bytes(7),
-        b"l" + b"\xff" * 8,
-        b"l\1" + bytes(7),
-        b"s\1" + bytes(7) + b"\xff",
-        b"l\1\0\0\0\0\0\0\0" * 5000 + b"N",
+        marshal.dumps(compile("1", "", "eval"), 2),
+        marshal.dumps({1}, 2),
+        b"l\xff\xff\xff\x7f",
+        b"L" + b"\xff" * 4,
+        b"L\1" + bytes(3),
+        b"u\1" + bytes(3) + b"\xff",
+        b"L\1\0\0\0" * 5000 + b"N",
     ],
 )
 def test_what_was_not_packed_is_refused(data):

@@ -72,17 +72,6 @@ def test_a_room_imports_no_more_than_the_table_allows(room: str):
         )
 
 
-@pytest.mark.parametrize("room", ["measure", "show"])
-def test_what_is_shared_is_few(room: str):
-    statements = ast.parse((HELPERS / room / "__init__.py").read_text(encoding="utf-8")).body
-    shared = [
-        len(step.names)
-        for step in statements
-        if isinstance(step, ast.ImportFrom) and step.level == 1
-    ]
-    assert sum(shared) <= 20
-
-
 def test_no_lesson_imports_from_a_later_one():
     folders = {
         path.parent.name: path.read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from helpers.measure import measure
-from helpers.measure.travel import CannotTravel, Pickler
+from helpers.measure.pickling import CannotTravel, Pickler
 from helpers.units import MiB
 
 DTYPES = ("u1", "<i4", ">f8", "S3", "M8[s]", "O", [("a", "i2"), ("b", "f4", (2,))])

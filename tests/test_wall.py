@@ -26,17 +26,17 @@ import pytest
 from serving import raw, until
 from walls import Class, size_of, voters
 
-from helpers.classroom import ballots, charts, lessons, spread
-from helpers.classroom.ballots import Ballots, Refused
 from helpers.classroom.report import votes
-from helpers.classroom.steps import AGAIN, ASKED, COMPARED, MEASURED, REVEALED, STEPS
-from helpers.classroom.wall import LARGEST, advice
 from helpers.folders import NOTEBOOKS, TEACHER
 from helpers.teach import join, predict, quiz, state
 from helpers.teach import wall as students
 from helpers.teach.predict import Prediction
 from helpers.teach.words import paragraphs
 from helpers.units import MiB
+from helpers.wall import ballots, charts, questions, spread
+from helpers.wall.ballots import Ballots, Refused
+from helpers.wall.server import LARGEST, advice
+from helpers.wall.steps import AGAIN, ASKED, COMPARED, MEASURED, REVEALED, STEPS
 
 PEAKS = {"slurp": 256.0, "async chunks": 1.0, "mmap": 0.0}
 EACH = {
@@ -310,13 +310,13 @@ def test_two_walls_cannot_share_a_folder(box: Ballots, tmp_path: Path):
 
 
 def test_the_questions_are_those_that_the_lessons_ask():
-    kept = json.loads(lessons.QUESTIONS.read_text(encoding="utf-8"))
+    kept = json.loads(questions.QUESTIONS.read_text(encoding="utf-8"))
     text = "".join(
         "".join(cell["source"])
         for path in sorted(NOTEBOOKS.glob("[01]*.ipynb"))
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
     )
-    assert [*kept] == re.findall(r'\bpredict\(\s*"([^"]+)"', text), "see lessons.record"
+    assert [*kept] == re.findall(r'\bpredict\(\s*"([^"]+)"', text), "see questions.record"
     assert all(
         one["names"] and one["measured"] is not None
         for key, one in kept.items()
@@ -329,9 +329,9 @@ def test_the_questions_are_kept_as_they_were_run(tmp_path: Path, monkeypatch: py
     html = [guess._repr_html_(), guess.beside({"a": 3 * MiB, "b": None}).html]
     outputs = [{"data": {"text/html": text}} for text in html]
     (tmp_path / "02_x.ipynb").write_text(json.dumps({"cells": [{"outputs": outputs}]}))
-    monkeypatch.setattr(lessons, "QUESTIONS", tmp_path / "questions.json")
-    lessons.record(tmp_path)
-    kept = json.loads(lessons.QUESTIONS.read_text())
+    monkeypatch.setattr(questions, "QUESTIONS", tmp_path / "questions.json")
+    questions.record(tmp_path)
+    kept = json.loads(questions.QUESTIONS.read_text())
     assert kept == {"02.own": json.loads(json.dumps(guess.asked)) | {"measured": {"a": 3}}}
 
 
@@ -339,7 +339,7 @@ def test_each_lesson_has_a_question_worth_a_second_vote():
     box = [
         one.key
         for path in sorted(NOTEBOOKS.glob("[01]*.ipynb"))
-        for one in lessons.lesson(path.name[:2]).questions
+        for one in questions.lesson(path.name[:2]).questions
     ]
     assert advice().keys() <= set(box)
     assert {key[:2] for key in advice()} == {key[:2] for key in box}
@@ -350,7 +350,7 @@ def test_each_lesson_has_a_question_worth_a_second_vote():
     titles = re.findall(
         "^## (.+)", (TEACHER / "votes.md").read_text(encoding="utf-8"), re.MULTILINE
     )
-    assert titles == [lessons.lesson(f"{number:02}").title for number in range(12)]
+    assert titles == [questions.lesson(f"{number:02}").title for number in range(12)]
 
 
 # --- the server -----------------------------------------------------------------------------------
@@ -559,7 +559,7 @@ def test_the_class_can_be_given_another_address_of_the_machine(tmp_path: Path):
 
 HOTSPOT = """ip link set lo up; ip link add hotspot type bridge
 ip addr add 10.42.0.1/24 dev hotspot; ip link set hotspot up
-exec "$0" -c 'from helpers.classroom.wall import own_addresses; print(own_addresses())'"""
+exec "$0" -c 'from helpers.wall.server import own_addresses; print(own_addresses())'"""
 
 
 @pytest.mark.needs(tool="ip")

@@ -23,8 +23,8 @@ import pytest
 from serving import until
 from walls import Class, limit_files, voters
 
-from helpers.classroom import ballots
-from helpers.classroom.ballots import Ballots, Refused
+from helpers.wall import ballots
+from helpers.wall.ballots import Ballots, Refused
 
 PEAKS = {"slurp": 256.0, "async chunks": 1.0, "mmap": 0.0}
 

@@ -17,8 +17,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from tables import each_of
 
 from helpers.kernel import tell_in_a_line
-from helpers.measure import where
-from helpers.measure.lenders import REGISTERED
+from helpers.measure import where, whereabouts
 from helpers.measure.whereabouts import MOST, Parts, Whereabouts
 from helpers.units import MiB
 
@@ -133,9 +132,9 @@ class Picture:
 
 
 @pytest.fixture
-def registered() -> Callable:
-    yield where.register
-    REGISTERED.clear()
+def registered(monkeypatch: pytest.MonkeyPatch) -> Callable:
+    monkeypatch.setattr(whereabouts, "DESCRIBERS", whereabouts.DESCRIBERS.copy())
+    return where.register
 
 
 def test_a_type_of_ones_own_takes_five_lines(registered: Callable):

@@ -16,8 +16,9 @@ from test_submissions import LESSON, LayOut, all_of, as_folder, as_zip, notebook
 
 from helpers.classroom.class_list import class_list
 from helpers.classroom.course import Course
-from helpers.classroom.grades import grades
-from helpers.classroom.outputs import canvas, gradebook, moodle
+from helpers.classroom.grades import grades, of_lesson
+from helpers.classroom.outputs import gradebook
+from helpers.classroom.platforms import canvas, moodle
 from helpers.classroom.store import store
 from helpers.classroom.submissions import submissions
 
@@ -134,8 +135,8 @@ def test_the_outermost_entry_says_whose_it_is_and_none_is_lost(
         )
         with store(Path(folder) / "grades") as records:
             for found in founds:
-                records.keep(found.student, found.hand_in)
-            of_all = grades(records, Course())
+                records.keep(*records.of(found.student, found.hand_in, of_lesson(found.lesson)))
+            of_all = grades(records.all(), Course())
         assert {found.student.key for found in founds} == {"Honest"} | {
             entry.key for entry in handed_in
         }
@@ -160,7 +161,7 @@ def test_the_outermost_entry_says_whose_it_is_and_none_is_lost(
     }
     of_moodle = Counter(
         row["Identifier"]
-        for name, data in moodle(of_all, Course()).items()
+        for name, data in moodle.write(of_all, Course()).items()
         if name.endswith("csv")
         for row in rows(data)
     )
@@ -168,7 +169,7 @@ def test_the_outermost_entry_says_whose_it_is_and_none_is_lost(
         f"Participant {entry.key}" for entry in handed_in if entry.key in map(str, MOODLE)
     }
     assert max(of_moodle.values(), default=0) <= 2  # of two lessons
-    of_canvas = [row["ID"] for data in canvas(of_all).values() for row in rows(data)[1:]]
+    of_canvas = [row["ID"] for data in canvas.write(of_all).values() for row in rows(data)[1:]]
     assert sorted(of_canvas) == sorted(
         {entry.key for entry in handed_in if entry.key in map(str, CANVAS)}
     )

@@ -45,7 +45,7 @@ class Class:
         start = [
             sys.executable,
             "-m",
-            "helpers.classroom.wall",
+            "helpers.wall.server",
             "--port",
             str(port),
             "--out",

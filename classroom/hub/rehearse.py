@@ -265,7 +265,7 @@ def wall(at: dict[str, str]) -> Iterator[None]:
         sys.executable,
         "-B",
         "-m",
-        "helpers.classroom.wall",
+        "helpers.wall.server",
         *options,
         "--out",
         out := BUILD / "rehearsal",

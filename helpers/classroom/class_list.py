@@ -19,7 +19,7 @@ import unicodedata
 from collections.abc import Collection
 from pathlib import Path
 
-from .reading import one_line
+from ..teach.words import one_line
 from .store import Student
 
 LIST = "students.csv"

@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
-from ..folders import ROOT, write_whole
+from ..folders import write_whole
 from ..teach.exercise_files import keys
 from ..teach.exercises import nearest
 from .class_list import listed
@@ -17,7 +17,6 @@ from .store import Student
 
 TEMPLATES = Path(__file__).parent / "template"
 POINTS = 10.0  # for an exercise that class.toml doesn't name
-GRADES = ROOT / "classroom" / "grades"  # unless the teacher names another folder
 CLASS, OVERRIDES = "class.toml", "overrides.toml"
 
 

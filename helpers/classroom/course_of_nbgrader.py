@@ -1,29 +1,19 @@
-"""A course in nbgrader: writes its source/ from the lessons, and our verdicts to its gradebook.
-
-nbgrader runs no student's code: see template/nbgrader_config.py. The check's verdict goes where
-nbgrader's own tests would have put theirs (auto_score, auto_comment). We never touch what a teacher
-types in formgrader (manual_score, manual_comment), and it counts before the verdict.
+"""A course in nbgrader: writes its source/ from the lessons. platforms/nbgrader.py reads what was
+submitted, and writes our verdicts to its gradebook. nbgrader runs no student's code: see
+template/nbgrader_config.py.
 """
 
 import json
-import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from datetime import datetime
+from collections.abc import Iterable
 from importlib.util import find_spec
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from ..edition import edition
 from ..folders import NOTEBOOKS, write_whole
-from ..lasting import progress_bar
 from ..publish.tidy import asked
 from ..teach import exercise
-from ..whole import regular_file
 from .course import TEMPLATES, Course
-from .reading import for_one
-from .store import Row, Store
 
 CONFIG = "nbgrader_config.py"
 # nbgrader clears a cell that is marked as an answer, unless these lines mark a part of it: then it
@@ -50,7 +40,7 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
     if not (folder / CONFIG).exists():
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / CONFIG, (TEMPLATES / CONFIG).read_bytes())
-    at = _settings(folder).coursedir
+    at = settings(folder).coursedir
     texts = {}
     for lesson in lessons:
         path = Path(at.format_path(at.source_directory, ".", lesson.stem), lesson.name)
@@ -67,63 +57,6 @@ def make_source(folder: Path, lessons: Iterable[Path], course: Course) -> list[P
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text)
     return list(texts)
-
-
-def put_scores(folder: Path, records: Store, course: Course) -> str:
-    """Writes the score and verdict of every answer below submitted/ to the course's gradebook, and
-    says what it wrote. Marks for the teacher ("needs manual grading") each answer that could not be
-    graded, and each score that a teacher typed before the check's changed. Raises NotReady, before
-    it writes anything, if the gradebook lacks something.
-    """
-    app = _settings(folder)
-    from nbgrader.utils import parse_utc
-
-    rows = [row for row in records.all(Row) if _submitted(app, row.student, row.lesson).is_dir()]
-    ungraded, teachers = [], []
-    with _gradebook(app) as book:
-        for key in sorted({row.exercise for row in rows}):
-            _check_cell(book, key, course)
-        each = [
-            (of, list(answers))
-            for of, answers in groupby(rows, key=lambda row: (row.student, row.lesson))
-        ]
-        for (student, lesson), answers in progress_bar(
-            each, desc="writing scores", unit="submission"
-        ):
-            name = assignment(lesson)
-            stamp: dict[str, datetime] = {}  # stays empty if the file holds something else
-            at = _submitted(app, student, lesson) / "timestamp.txt"
-            with suppress(OSError), for_one(), regular_file(at) as file:
-                stamp["timestamp"] = parse_utc(file.read(100).decode().strip())
-            book.update_or_create_student(student)
-            with book.db.no_autoflush:  # SQLAlchemy's autoflush warns about what nbgrader does here
-                book.update_or_create_submission(name, student, **stamp)
-            for row in answers:
-                at, (score, words) = (
-                    (grade_id(row.exercise), name, name, student),
-                    _judged(row, course),
-                )
-                grade = book.find_grade(*at)
-                comment = book.find_comment(*at)
-                if grade.manual_score is None:
-                    grade.needs_manual_grade = score is None
-                # the teacher's score stays, and is to be looked at again
-                elif grade.auto_score != score:
-                    grade.needs_manual_grade = True
-                grade.auto_score, comment.auto_comment = score, words
-                if score is None:
-                    ungraded.append(f"{student} {row.exercise}")
-                if grade.manual_score is not None or comment.manual_comment:
-                    teachers.append(f"{student} {row.exercise}")
-            book.db.commit()
-    said = [f"nbgrader's gradebook has the scores of {len(rows) - len(ungraded)} answers"]
-    if ungraded:
-        said.append(
-            f"{len(ungraded)} could not be graded, for you to settle: {', '.join(ungraded)}"
-        )
-    if teachers:
-        said.append(f"what you entered in formgrader still counts for {', '.join(teachers)}")
-    return "; ".join(said)
 
 
 def assignment(lesson: str) -> str:
@@ -155,26 +88,7 @@ def _marked(lesson: Path, course: Course) -> str:
     return json.dumps(notebook, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
 
-def _judged(row: Row, course: Course) -> tuple[float | None, str]:
-    """The points, None if the answer could not be graded; and the verdict as text that can't start
-    an HTML tag.
-    """
-    points, comment = course.override(row.student, row.exercise)
-    lead = {"right": "Right.", "not attempted": "Not attempted yet."}.get(
-        row.outcome, f"{row.outcome.capitalize()}:"
-    )
-    lines = (
-        comment,
-        f"{points:g} points, given by your teacher." if points is not None else "",
-        f"{lead} {row.because}".strip(),
-        f"Measured: {' · '.join(row.figures)}" if row.figures else "",
-    )
-    if points is None and row.outcome != "not graded":
-        points = course.worth(row.exercise) * row.share
-    return points, re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(filter(None, lines)))
-
-
-def _settings(folder: Path) -> Any:
+def settings(folder: Path) -> Any:
     """nbgrader as it would start in this course, with every settings file that it would read.
     Raises NotReady if these would let it run students' code, lack another line of ours, or lead to
     another folder.
@@ -184,10 +98,7 @@ def _settings(folder: Path) -> Any:
             "nbgrader is not installed; `make class NBGRADER=…` and `make grade NBGRADER=…` "
             "install it"
         )
-    from nbconvert.preprocessors.sanitize import SanitizeHTML
     from nbgrader.apps.baseapp import NbGrader
-    from nbgrader.converters import Autograde
-    from nbgrader.preprocessors import ClearSolutions, Execute, SaveAutoGrades
 
     if not (folder / CONFIG).exists():
         raise NotReady(
@@ -202,83 +113,18 @@ def _settings(folder: Path) -> Any:
             f"nbgrader's settings put the course of {folder} into {root}; use NBGRADER={root} "
             "instead"
         )
-    steps = Autograde(coursedir=app.coursedir, parent=app).sanitize_preprocessors
+    said = app.config
     in_force = {
-        "c.Execute.": not Execute(parent=app).enabled,
-        "c.SaveAutoGrades.": not SaveAutoGrades(parent=app).enabled,
-        "c.Autograde.": any("SanitizeHTML" in str(step) for step in steps),
-        "c.SanitizeHTML.": SanitizeHTML(parent=app).enabled,
-        "c.ClearSolutions.": ClearSolutions(parent=app).code_stub.get("python") == "",
+        "c.Execute.": said.Execute.get("enabled") is False,
+        "c.SaveAutoGrades.": said.SaveAutoGrades.get("enabled") is False,
+        "c.Autograde.": "SanitizeHTML" in str(said.Autograde.get("sanitize_preprocessors")),
+        "c.SanitizeHTML.": said.SanitizeHTML.get("enabled") is True,
+        "c.ClearSolutions.": said.ClearSolutions.get("code_stub") == {"python": ""},
     }
-    wanted = (TEMPLATES / CONFIG).read_text(encoding="utf-8").splitlines()
     missing = tuple(start for start, is_in_force in in_force.items() if not is_in_force)
+    wanted = (TEMPLATES / CONFIG).read_text(encoding="utf-8").splitlines()
     if lines := [line for line in wanted if line.startswith(missing)]:
         why = "nbgrader would run students' code with your rights, or change their notebooks"
-        raise NotReady(
-            "\n  ".join(
-                [f"With its settings for {folder}, {why}. Add to {folder / CONFIG}:", *lines]
-            )
-        )
+        head = f"With its settings for {folder}, {why}. Add to {folder / CONFIG}:"
+        raise NotReady("\n  ".join([head, *lines]))
     return app
-
-
-def _submitted(app: Any, student: str, lesson: str) -> Path:
-    return Path(
-        app.coursedir.format_path(app.coursedir.submitted_directory, student, assignment(lesson))
-    )
-
-
-@contextmanager
-def _gradebook(app: Any) -> Iterator[Any]:
-    from nbgrader import api
-    from sqlalchemy.exc import SQLAlchemyError
-
-    url = app.coursedir.db_url
-    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
-        raise NotReady(
-            f"there is no gradebook {url}; run `nbgrader generate_assignment` for each lesson first"
-        )
-    try:
-        with api.Gradebook(url, app.coursedir.course_id) as book:
-            for kind in (
-                api.Student,
-                api.SubmittedAssignment,
-                api.SubmittedNotebook,
-                api.Grade,
-                api.Comment,
-            ):
-                book.db.query(
-                    kind
-                ).first()  # fails on a gradebook of another form, before anything is written
-            yield book
-    except (SQLAlchemyError, api.InvalidEntry, api.MissingEntry) as error:
-        reason = str(getattr(error, "orig", error))
-        remedy = "Nothing is lost: fix that, and grade again"
-        if "no such" in reason or "has no column" in reason:
-            remedy = (
-                "Another version of nbgrader made it: make a copy of it, then run `nbgrader db "
-                "upgrade`"
-            )
-        elif "locked" in reason:
-            remedy = (
-                "Another program is writing to it (formgrader, nbgrader): end that, and try again; "
-                "nothing is lost"
-            )
-        raise NotReady(f"the gradebook {url} cannot be written to: {reason}. {remedy}") from error
-
-
-def _check_cell(book: Any, key: str, course: Course) -> None:
-    from nbgrader.api import MissingEntry
-
-    name = assignment(key.partition(".")[0])
-    remedy = (
-        "run `make class NBGRADER=…`, then in the course's folder `nbgrader generate_assignment "
-        f"{name} --force`"
-    )
-    try:
-        cell = book.find_grade_cell(grade_id(key), name, name)
-    except MissingEntry as error:
-        raise NotReady(f"the gradebook has no {key} ({error}); {remedy}") from None
-    if cell.max_score != course.worth(key):
-        worth = f"{course.worth(key):g} points in class.toml, {cell.max_score:g} in the gradebook"
-        raise NotReady(f"{key} is worth {worth}. Delete source/{name}; {remedy}")

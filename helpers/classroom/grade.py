@@ -13,24 +13,28 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from ..folders import ROOT
-from ..teach.exercise_files import keys
+from ..folders import GRADES, ROOT
 from ..teach.exercises import exercise
 from ..teach.words import short
 from . import judge, sandbox
-from .course import GRADES, course, path_of
-from .course_of_nbgrader import NotReady, put_scores
+from .course import course, path_of
+from .course_of_nbgrader import NotReady
+from .grades import grades, of_lesson
 from .outputs import write_all
-from .reading import for_one
+from .platforms.nbgrader import SUBMITTED
+from .platforms.nbgrader import write as put_into_nbgrader
+from .reading import CannotBeGraded, for_one
 from .report import summary
-from .store import HandIn, Row, Store, store
-from .submissions import SUBMITTED, CannotBeGraded, Submission, of_one_lesson, submissions
+from .store import Answer, Store, Verdict, store
+from .submissions import Submission, of_one_lesson, submissions
 
 AT_ONCE = 2  # notebooks, unless a check measures time
 TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
@@ -76,8 +80,9 @@ def grade(
         with _bar("notebooks read: {n_fmt}", **read) as bar:
             handed_in = list(of_one_lesson(list(bar)))
         for one in _renamed(collected, handed_in, records):
-            records.take_back(one.student, one.lesson)
-        records.keep(*(kept for one in handed_in for kept in (one.student, one.hand_in)))
+            records.take_back(one.student.key, one.lesson)
+        kept = (records.of(one.student, one.hand_in, of_lesson(one.lesson)) for one in handed_in)
+        records.keep(*chain.from_iterable(kept))
         gradable = [one for one in handed_in if not one.hand_in.why_not]
         together, alone = _to_do(records, gradable, trusted)
         size = sum(len(exercises) for _, exercises in (*together, *alone))
@@ -89,33 +94,30 @@ def grade(
             judges(1).judge_all([*alone, *again])
         print(summary(records, about, write_all(records, about, out, trusted=trusted)))
         if nbgrader:
-            print(put_scores(nbgrader, records, about))
+            print(put_into_nbgrader(grades(records.all(), about), about, nbgrader))
 
 
-def _renamed(collected: Path, handed_in: Sequence[Submission], records: Store) -> list[HandIn]:
-    """The hand-ins of earlier gradings that are another student's by the class list of today.
+def _renamed(collected: Path, handed_in: Sequence[Submission], records: Store) -> list[Answer]:
+    """The answers of earlier gradings that are another student's by the class list of today.
     Raises CannotBeGraded if it's a zip in which no system named the students, and it lacks somebody
     who has handed in that lesson before: it may be one student's, with others' names in it.
     """
-    whose = {
-        (one.hand_in.file, one.hand_in.lesson, one.hand_in.digest): one.student.key
-        for one in handed_in
-    }
-    before = records.all(HandIn)
+    whose = {_notebook(one): one.student.key for one in handed_in}
+    before = records.all()
     renamed = [
-        one
-        for one in before
-        if whose.get((one.file, one.lesson, one.digest), one.student) != one.student
+        one for one in before if whose.get(_notebook(one), one.student.key) != one.student.key
     ]
-    lessons = {one.hand_in.lesson for one in handed_in if one.hand_in.system == "plain"}
-    lacks = {one.student for one in before if one.lesson in lessons and one not in renamed} - {
-        *whose.values()
-    }
-    if lacks and collected.is_file():
+    lessons = {one.lesson for one in handed_in if one.hand_in.system == "plain"}
+    had = {one.student.key for one in before if one.lesson in lessons and one not in renamed}
+    if collected.is_file() and (lacks := had - {*whose.values()}):
         raise CannotBeGraded(
             f"{collected.name} lacks {short(', '.join(sorted(lacks)), 200)}, graded before. {PART}"
         )
     return renamed
+
+
+def _notebook(of: Submission | Answer) -> tuple[str, str, str]:
+    return of.hand_in.file, of.lesson, of.hand_in.digest
 
 
 def _bar(line: str, **options: Any) -> tqdm:
@@ -135,19 +137,19 @@ def _to_do(
     """
     # the verdict of this very check on this very notebook, unless a full disk prevented the check
     final = {
-        (row.student, row.exercise, row.digest, row.check, row.trusted)
-        for row in records.all(Row)
-        if row.cause != judge.NOT_CHECKED
+        (one.student.key, one.exercise, by.digest, by.check, by.trusted)
+        for one in records.all()
+        if (by := one.verdict).cause != judge.NOT_CHECKED
     }
-    together, alone = [], []
+    together = []
+    alone = []
     for submission in handed_in:
         student = submission.student.key
-        hand_in = submission.hand_in
-        wanted = [name for name in keys() if name.startswith(f"{hand_in.lesson}.")]
+        digest = submission.hand_in.digest
         unjudged = [
             name
-            for name in wanted
-            if (student, name, hand_in.digest, check(name), trusted) not in final
+            for name in of_lesson(submission.lesson)
+            if (student, name, digest, check(name), trusted) not in final
         ]
         for work, kind in ((together, False), (alone, True)):
             if exercises := tuple(name for name in unjudged if runs_alone(name) is kind):
@@ -155,27 +157,24 @@ def _to_do(
     return together, alone
 
 
+@dataclass
 class _Judges:
     """Processes that judge, one a notebook, `at_once` at a time. What is slow when judged `alone`
     is slow by itself.
     """
 
-    def __init__(
-        self,
-        records: Store,
-        trusted: bool,
-        timeout: float,
-        done: Callable[[], object],
-        at_once: int,
-    ):
-        self.records = records
-        self.trusted = trusted
-        self.timeout = timeout
-        self.done = done
-        self.at_once = at_once
-        self.alone = at_once == 1
-        self.over = False
-        self.lock, self.running = threading.Lock(), set()
+    records: Store
+    trusted: bool
+    timeout: float
+    done: Callable[[], object]
+    at_once: int
+    over: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    running: set[subprocess.Popen] = field(default_factory=set)
+
+    @property
+    def alone(self) -> bool:
+        return self.at_once == 1
 
     def judge_all(self, work: Iterable[Work]) -> None:
         """Judges every answer, and keeps each verdict as soon as it comes. No judge outlives
@@ -195,28 +194,26 @@ class _Judges:
         the others go on.
         """
         left = list(exercises)
-        key = submission.student.key
-        digest = submission.hand_in.digest
+        hand_in = submission.hand_in
 
         def put(exercise: str, **verdict) -> None:
             left.remove(exercise)
             # "" to judge it again
             by = check(exercise) if self.alone or verdict.get("cause") not in TOO_SLOW else ""
             with self.lock:
-                self.records.keep(
-                    Row(key, exercise, **verdict, digest=digest, check=by, trusted=self.trusted)
-                )
+                judged = Verdict(**verdict, digest=hand_in.digest, check=by, trusted=self.trusted)
+                self.records.keep(Answer(submission.student, exercise, hand_in, judged))
                 self.done()
 
         with for_one() as reasons:
             notebook = submission.notebook()
             while left and not self.over:
-                reason = self._ask(notebook, submission.hand_in.commit, left, put)
+                reason = self._ask(notebook, hand_in.commit, left, put)
                 if left and not self.over:
-                    put(left[0], outcome="not graded", because=reason, cause="judge-ended")
+                    put(left[0], because=reason, cause="judge-ended")
         for why in reasons:
             for name in list(left):
-                put(name, outcome="not graded", because=why, cause=judge.NOT_CHECKED)
+                put(name, because=why, cause=judge.NOT_CHECKED)
 
     def _ask(
         self, notebook: bytes, commit: str, exercises: Sequence[str], put: Callable[..., None]
@@ -256,7 +253,7 @@ class _Judges:
         ended = signal.Signals(-code).name if code < 0 else f"exit status {code}"
         if ended == "SIGPROF":
             for name in list(exercises):
-                put(name, outcome="not graded", because=TOO_LONG, cause="judge-ended")
+                put(name, because=TOO_LONG, cause="judge-ended")
         return short(f"the judge ended before it had a verdict ({', '.join((*last, ended))})", 400)
 
 

@@ -1,87 +1,54 @@
-"""One Grade for each answer: joins what was handed in, the check's verdict, and the teacher's
-points and comments.
-"""
+"""Adds the teacher's points and comments to what was handed in and judged."""
 
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
 from ..teach.exercise_files import keys
 from .course import Course
-from .store import HandIn, Outcome, Row, Store, Student
+from .store import Answer, HandIn, Verdict
+
+HandIns = dict[tuple[str, str], HandIn]  # by the student's key and the lesson
 
 
-@dataclass(frozen=True)
-class Grade:
-    student: Student  # with the name to show
-    exercise: str  # "02.chunks"; "" for a hand-in without exercises
-    hand_in: HandIn  # if there is none, its `file` is ""
-    # if there is no verdict on this very notebook, its `outcome` is "missing" or "not graded"
-    row: Row
-    points: float  # out of `most`; the teacher's, if `by_teacher`
-    most: float
-    comment: str = ""
-    by_teacher: bool = False
-    late: Literal["", "late", "unknown"] = ""  # see `_late`
-
-    @property
-    def lesson(self) -> str:
-        return self.hand_in.lesson
-
-    @property
-    def outcome(self) -> Outcome:
-        return self.row.outcome
-
-    @property
-    def is_settled(self) -> bool:
-        """True if the points count; False if the answer could not be graded and the teacher hasn't
-        given any points.
-        """
-        return self.by_teacher or self.outcome != "not graded"
-
-    @property
-    def standing(self) -> str:
-        """The outcome, or "half right"; what the teacher's points make of an answer that could not
-        be graded.
-        """
-        if self.outcome == "not graded" and self.by_teacher:
-            return (
-                "right" if self.points >= self.most else "half right" if self.points else "not yet"
-            )
-        return "half right" if self.row.half else self.outcome
-
-
-def grades(records: Store, course: Course) -> list[Grade]:
+def grades(answers: Iterable[Answer], course: Course) -> list[Answer]:
     """Every student, known or expected, x every exercise of the lessons that anybody has handed in
     or the course names, except those that are worth nothing; by name, then by exercise. A hand-in
-    without exercises gets a Grade, too.
+    without exercises is in it, too.
     """
-    hand_ins = {(hand_in.student, hand_in.lesson): hand_in for hand_in in records.all(HandIn)}
-    rows = {(row.student, row.exercise): row for row in records.all(Row)}
-    lessons = (
-        {lesson for _, lesson in hand_ins}
-        | set(course.due)
-        | {key.partition(".")[0] for key in course.points}
-    )
+    known = {(one.student.key, one.lesson, one.exercise): one for one in answers}
+    handed_in = hand_ins(known.values())
+    students = {one.student.key: one.student for one in known.values()} | course.students
+    lessons = {lesson for _, lesson in handed_in} | {*course.due}
+    lessons |= {key.partition(".")[0] for key in course.points}
     # of each lesson: those of this edition, in order, then any of an older edition that were graded
-    exercises = {}
-    for lesson in sorted(lessons):
-        current = [key for key in keys() if key.startswith(f"{lesson}.")]
-        older = {row.exercise for row in rows.values() if row.lesson == lesson} - set(current)
-        exercises[lesson] = [*current, *sorted(older)]
-    joined = []
-    for student in _students(records, course):
+    exercises = {lesson: of_lesson(lesson) for lesson in sorted(lessons)}
+    for (_, lesson, exercise), answer in sorted(known.items(), key=lambda one: one[0][1:]):
+        if answer.verdict.digest and exercise not in exercises[lesson]:
+            exercises[lesson].append(exercise)
+    graded = []
+    for student in students.values():
+        student = replace(student, name=student.name or student.key)
         for lesson, names in exercises.items():
-            hand_in = hand_ins.get((student.key, lesson), HandIn(student.key, lesson, ""))
-            for exercise in names or ([""] if hand_in.file else []):
-                if course.worth(exercise) or course.override(student.key, exercise)[0] is not None:
-                    joined.append(
-                        _grade(
-                            student, exercise, hand_in, rows.get((student.key, exercise)), course
-                        )
-                    )
-    return joined
+            hand_in = handed_in.get((student.key, lesson), HandIn(lesson))
+            for name in names or [""] * bool(hand_in.file):
+                answer = known.get((student.key, lesson, name), Answer(student, name, hand_in))
+                points, comment = course.override(student.key, name)
+                if course.worth(name) or points is not None:
+                    answer = replace(answer, student=student, comment=comment)
+                    graded.append(_graded(answer, points, course))
+    return sorted(graded, key=lambda one: (one.student.name.casefold(), one.student.key))
+
+
+def hand_ins(answers: Iterable[Answer]) -> HandIns:
+    return {(one.student.key, one.lesson): one.hand_in for one in answers}
+
+
+def of_lesson(lesson: str) -> list[str]:
+    """The exercises of a lesson, in order."""
+    return [key for key in keys() if key.startswith(f"{lesson}.")]
 
 
 def moment(when: str) -> datetime | None:
@@ -91,40 +58,26 @@ def moment(when: str) -> datetime | None:
         return time if time.tzinfo else time.astimezone()
 
 
-def _students(records: Store, course: Course) -> list[Student]:
-    """The students in the store, those that the course expects, and any others who handed something
-    in; by name.
-    """
-    students = {student.key: student for student in records.all(Student)}
-    for key in (hand_in.student for hand_in in records.all(HandIn)):
-        students.setdefault(key, Student(key, ""))
-    students |= course.students
-    named = [replace(one, name=one.name or key) for key, one in students.items()]
-    return sorted(named, key=lambda student: (student.name.casefold(), student.key))
-
-
-def _grade(
-    student: Student, exercise: str, hand_in: HandIn, row: Row | None, course: Course
-) -> Grade:
+def _graded(answer: Answer, points: float | None, course: Course) -> Answer:
+    """`points` are the teacher's; None if there are none."""
+    hand_in = answer.hand_in
+    verdict = answer.verdict
     if not hand_in.file:
-        row = Row(student.key, exercise, "missing")
-    elif hand_in.why_not or not exercise:
-        row = Row(
-            student.key, exercise, "not graded", hand_in.why_not or "this lesson has no exercises."
-        )
-    elif row is None or row.digest != hand_in.digest:
-        row = Row(
-            student.key,
-            exercise,
-            "not graded",
-            "this has not been graded yet. `make grade` does it.",
-        )
-    most = course.worth(exercise) if exercise else 0.0
-    points, comment = course.override(student.key, exercise)
-    by_teacher = points is not None
-    points = points if by_teacher else most * row.share
-    late = _late(hand_in, course.due.get(hand_in.lesson))
-    return Grade(student, exercise, hand_in, row, points, most, comment, by_teacher, late)
+        verdict = Verdict("missing", "")
+    elif hand_in.why_not or not answer.exercise:
+        verdict = Verdict(because=hand_in.why_not or "this lesson has no exercises.")
+    elif verdict.digest != hand_in.digest:
+        verdict = Verdict()
+    most = course.worth(answer.exercise) if answer.exercise else 0.0
+    share = 1.0 if verdict.outcome == "right" else 0.5 if verdict.half else 0.0
+    return replace(
+        answer,
+        verdict=verdict,
+        points=most * share if points is None else points,
+        most=most,
+        by_teacher=points is not None,
+        late=_late(hand_in, course.due.get(hand_in.lesson)),
+    )
 
 
 def _late(hand_in: HandIn, due: datetime | None) -> Literal["", "late", "unknown"]:

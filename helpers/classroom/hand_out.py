@@ -37,7 +37,7 @@ WORKSHOP = "# --- the workshop"  # from this line on, the Makefile isn't for stu
 IN_IT = re.compile(
     r"""LICENSE | environment\.yml | pyproject\.toml
     | environment/(find-python\.sh | requirements\.lock)
-    | helpers/(?!classroom/|publish/).+
+    | helpers/(?!classroom/|publish/|wall/).+
     | notebooks/[^.].+
     | cases/.+
     | wheel/.+

@@ -24,9 +24,7 @@ import psutil
 
 from ..edition import git
 from ..folders import ROOT
-
-# None on Windows: judged without a sandbox, or not at all
-from ..measure.child import resource, tie_to_the_parent
+from ..measure.child import tie_to_the_parent
 from ..teach.exercises import NOT_CARRIED, Exercise, exercise
 from ..teach.judging import Fence
 from ..teach.source import Cell, NotCarried, answer, not_python
@@ -168,9 +166,11 @@ def _limits() -> Iterator[None]:
     """Limits address space to READ_MEMORY more than now, setrlimit(2); processor time to
     READ_TIME_S, setitimer(2).
     """
-    if not resource:
+    if os.name == "nt":  # judged without a sandbox, or not at all
         yield
         return
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     size = psutil.Process().memory_info().vms + READ_MEMORY
     resource.setrlimit(

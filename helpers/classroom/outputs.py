@@ -3,12 +3,8 @@ for people, and the files that Moodle and Canvas import.
 """
 
 import codecs
-import csv
-import io
 import re
 import unicodedata
-import zipfile
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -16,15 +12,16 @@ from itertools import groupby
 from pathlib import Path
 
 from ..folders import write_whole
-from ..teach.words import inline, plain
+from ..teach.words import plain
 from .course import Course
-from .grades import Grade
-from .grades import grades as joined
-from .lessons import lesson
-from .pages import feedback, number, one_line
+from .grades import HandIns, hand_ins
+from .grades import grades as graded
+from .pages import feedback, number
+from .platforms import canvas, moodle
 from .reading import for_one
 from .report import needs, report
-from .store import HandIn, Store, Student
+from .store import Answer, Store
+from .tables import by_hand_in, csv_of, most, points
 
 OURS = (
     "gradebook.csv",
@@ -50,7 +47,6 @@ COLUMNS = (
     "seconds",
     "edition",
 )
-FORMULA = re.compile(r"(^|;)([\s\x22]*)(?=[=+\-@＝＋－＠])")
 
 
 def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = False) -> list[Path]:
@@ -60,44 +56,36 @@ def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = F
     gradebook: nothing of theirs is graded, and why is kept.
     """
 
-    def made(grades: Sequence[Grade], hand_ins: Sequence[HandIn]) -> dict[str, bytes]:
-        list(needs(grades, hand_ins, course))  # `summary` must not fail later
+    def made(grades: Sequence[Answer], handed_in: HandIns) -> dict[str, bytes]:
+        list(needs(grades, handed_in, course))  # `summary` must not fail later
         files = {
             "gradebook.csv": gradebook(grades),
             "totals.csv": totals(grades),
-            **moodle(grades, course),
-            **canvas(grades),
+            **moodle.write(grades, course),
+            **canvas.write(grades),
         }
         for student, answers in groupby(grades, lambda grade: grade.student):
             files[f"feedback/{file_name(student.name, student.key)}.html"] = feedback(
                 list(answers), course
             ).encode()
-        return files | {
-            "report.html": report(grades, hand_ins, course, folder, trusted=trusted).encode()
-        }
+        page = report(grades, handed_in, course, folder, trusted=trusted)
+        return files | {"report.html": page.encode()}
 
-    grades = joined(records, course)
-    hand_ins = records.all(HandIn)
+    known = records.all()
     with for_one() as failed:
-        files = made(grades, hand_ins)
+        files = made(graded(known, course), hand_ins(known))
     if failed:  # for whom? for them it fails without the others, too
         rest = []
-        for student, of in groupby(grades, lambda grade: grade.student):
+        for student, of in groupby(graded(known, course), lambda grade: grade.student):
             answers = list(of)
-            own = [hand_in for hand_in in hand_ins if hand_in.student == student.key]
+            own = [one for one in known if one.student.key == student.key]
             with for_one() as reasons:
-                made(answers, own)
+                made(answers, hand_ins(own))
                 rest += answers
-            records.keep(
-                *(
-                    replace(hand_in, why_not=why, predictions={})
-                    for why in reasons
-                    for hand_in in own
-                )
-            )
-        files = made(rest, records.all(HandIn)) | {
-            "gradebook.csv": gradebook(joined(records, course))
-        }
+            for why in reasons:
+                records.keep(*(_not_graded(one, why) for one in own))
+        known = records.all()
+        files = made(rest, hand_ins(known)) | {"gradebook.csv": gradebook(graded(known, course))}
     for name, data in files.items():
         path = folder / name
         # most are the same, and syncing each of them is slow
@@ -107,6 +95,10 @@ def write_all(records: Store, course: Course, folder: Path, *, trusted: bool = F
     for path in written(folder) - {folder / name for name in files}:
         path.unlink(missing_ok=True)
     return [folder / name for name in files]
+
+
+def _not_graded(answer: Answer, why: str) -> Answer:
+    return replace(answer, hand_in=replace(answer.hand_in, why_not=why, predictions={}))
 
 
 def written(folder: Path) -> set[Path]:
@@ -122,7 +114,7 @@ def file_name(name: str, key: str) -> str:
     return f"{short}-{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
-def gradebook(grades: Iterable[Grade]) -> bytes:
+def gradebook(grades: Iterable[Answer]) -> bytes:
     """gradebook.csv with all grades, in UTF-8 with a byte order mark: without it, Excel assumes
     another encoding.
     """
@@ -137,182 +129,27 @@ def gradebook(grades: Iterable[Grade]) -> bytes:
             number(g.points) if g.is_settled else "",
             number(g.most),
             g.late,
-            plain(g.row.because),
+            plain(g.verdict.because),
             g.comment,
-            f"{g.row.seconds:.1f}",
+            f"{g.verdict.seconds:.1f}",
             g.hand_in.edition,
         )
         for g in grades
     ]
-    return codecs.BOM_UTF8 + _csv([COLUMNS, *rows])
+    return codecs.BOM_UTF8 + csv_of([COLUMNS, *rows])
 
 
-def totals(grades: Sequence[Grade]) -> bytes:
+def totals(grades: Sequence[Answer]) -> bytes:
     """totals.csv, a line for each student, with the points in each lesson. What is "missing" or
     "not graded" adds nothing.
     """
-    sums, most = _points(grades)
-    table = [
-        (
-            "student",
-            "name",
-            "email",
-            *(f"{name} (of {points})" for name, points in most.items()),
-            "points",
-        )
-    ]
-    for student in dict.fromkeys(grade.student for grade in grades):
-        of = [sums.get((student, name), "missing") or "not graded" for name in most]
-        points = sum(float(one) for one in of if one not in ("missing", "not graded"))
-        table.append((student.key, student.name, student.email, *of, number(points)))
-    return codecs.BOM_UTF8 + _csv(table)
-
-
-def cell(value: object) -> str:
-    """A cell of a CSV file. Puts an apostrophe before whatever a spreadsheet would take for a
-    formula, to make it text. OWASP, "CSV Injection"; CWE-1236. After a semicolon too, because Excel
-    starts a new cell there in some countries.
-    """
-    return FORMULA.sub(r"\1\2'", one_line(str(value)))
-
-
-def moodle(grades: Iterable[Grade], course: Course) -> dict[str, bytes]:
-    """For each lesson that came from Moodle, a grading worksheet, and a zip of the students' pages
-    for that lesson.
-
-    *Upload grading worksheet* (mod/assign/feedback/offline/importgradeslib.php) needs the columns
-    Identifier, Grade and Last modified (grade), named as in an English Moodle, takes Feedback
-    comments, which is HTML, and ignores the others. It skips empty grades, grades above the
-    assignment's maximum, and students who have a grade, unless "Allow updating records that have
-    been modified more recently in Moodle" is ticked. *Upload multiple feedback files in a zip*
-    (mod/assign/feedback/file/importziplib.php) finds the participant by the number in a folder's
-    name, which belongs to the assignment (table assign_user_mapping): a student who handed in
-    nothing has none.
-    """
-    head = (
-        "Identifier",
-        "Full name",
-        "Email address",
-        "Grade",
-        "Maximum grade",
-        "Last modified (grade)",
-        "Feedback comments",
-    )
-    tables = defaultdict(lambda: [head])
-    pages = defaultdict(dict)
-    files = {}
-    for name, hand_in in _by_hand_in(grades):
-        student = hand_in[0].student
-        of = hand_in[0].hand_in
-        if of.system == "moodle" and of.number:
-            points, most = _sums(hand_in)
-            row = (
-                f"Participant {of.number}",
-                student.name,
-                student.email,
-                points,
-                most,
-                "",
-                _comments(hand_in),
-            )
-            tables[name].append(row)
-            pages[name][one_line(of.place)] = feedback(hand_in, course)
-    for name, rows in tables.items():
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w") as archive:
-            for folder, page in sorted(pages[name].items()):
-                archive.writestr(
-                    zipfile.ZipInfo(f"{folder}/{name}.html"), page, zipfile.ZIP_DEFLATED
-                )
-        files |= {
-            f"moodle/{name}.csv": _csv(rows),
-            f"moodle/{name}-feedback.zip": buffer.getvalue(),
-        }
-    return files
-
-
-def _comments(hand_in: Sequence[Grade]) -> str:
-    """One line of HTML, in which the output of a student's code is escaped."""
-    comments = []
-    for grade in hand_in:
-        of = f", {number(grade.points)} of {number(grade.most)} points" if grade.is_settled else ""
-        because = grade.row.because
-        stop = "." if grade.comment and because[-1:] not in ("", *".?!…”") else ""
-        words = f"{because}{stop} {grade.comment}".strip()
-        comments.append(
-            f"<p><strong>{grade.exercise}</strong>, {grade.outcome}{of}: "
-            f"{inline(one_line(words))}</p>"
-        )
-    # so that "&lt;=" gets no apostrophe from `cell`
-    return re.sub(r"(?<=;)([=+\-@])", lambda match: f"&#{ord(match[0])};", "".join(comments))
-
-
-def canvas(grades: Sequence[Grade]) -> dict[str, bytes]:
-    """The gradebook for Canvas's *Import*, an assignment for each lesson; {} if nobody came from
-    Canvas. lib/gradebook_importer.rb wants Student, ID and Section, and finds a student by ID. It
-    takes the other columns for assignments (an unknown title becomes a new assignment, or is
-    matched by hand), and their points from a row "Points Possible". An empty cell means no grade:
-    the student handed nothing in, or the work could not be graded yet. An anonymous student has no
-    number, only "anon_x1Yz2".
-    """
-    came = {
-        grade.student: grade.hand_in.number for grade in grades if grade.hand_in.system == "canvas"
-    }
-    students = {student: its for student, its in came.items() if its.isdecimal()}
-    if not students:
-        return {}
-    sums, most = _points(grade for grade in grades if grade.student in students)
-    rows = [
-        (
-            "Student",
-            "ID",
-            "SIS User ID",
-            "SIS Login ID",
-            "Section",
-            *(lesson(name).title for name in most),
-        ),
-        ("    Points Possible", "", "", "", "", *most.values()),
-    ]
-    for student, its in students.items():
-        # Canvas would take it for the row above
-        named = student.name.replace("Points Possible", "Points-Possible")
-        rows.append((named, its, "", "", "", *(sums.get((student, name), "") for name in most)))
-    return {"canvas.csv": _csv(rows)}
-
-
-def _by_hand_in(grades: Iterable[Grade]) -> list[tuple[str, list[Grade]]]:
-    """The lesson and the grades of each hand-in with exercises, and of a missing one if the teacher
-    gave it points.
-    """
-    # which are sorted by student and lesson
-    exercises = [grade for grade in grades if grade.exercise]
-    hand_ins = [
-        list(of) for _, of in groupby(exercises, lambda grade: (grade.student, grade.lesson))
-    ]
-    return [
-        (of[0].lesson, of)
-        for of in hand_ins
-        if any(one.outcome != "missing" or one.by_teacher for one in of)
-    ]
-
-
-def _points(grades: Iterable[Grade]) -> tuple[dict[tuple[Student, str], str], dict[str, str]]:
-    """The points by student and lesson, "" while an answer isn't settled; and the most in each
-    lesson, in order.
-    """
-    sums = {(hand_in[0].student, name): _sums(hand_in) for name, hand_in in _by_hand_in(grades)}
-    most = {name: possible for (_, name), (_, possible) in sums.items()}
-    return {of: points for of, (points, _) in sums.items()}, dict(sorted(most.items()))
-
-
-def _sums(hand_in: Sequence[Grade]) -> tuple[str, str]:
-    """The points, "" while an answer isn't settled; and the most that a student can get."""
-    points = sum(grade.points for grade in hand_in)
-    settled = all(grade.is_settled for grade in hand_in)
-    return number(points) if settled else "", number(sum(grade.most for grade in hand_in))
-
-
-def _csv(rows: Iterable[Sequence[object]]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows([cell(value) for value in row] for row in rows)
-    return text.getvalue().encode()
+    hand_ins = by_hand_in(grades)
+    lessons = dict(sorted({name: most(of) for (_, name), of in hand_ins.items()}.items()))
+    heads = [f"{name} (of {possible})" for name, possible in lessons.items()]
+    table = [("student", "name", "email", *heads, "points")]
+    for student in dict.fromkeys(one.student for one in grades):
+        own = [hand_ins.get((student, name), []) for name in lessons]
+        sums = [(points(of) or "not graded") if of else "missing" for of in own]
+        total = sum(one.points for of in own if points(of) for one in of)
+        table.append((student.key, student.name, student.email, *sums, number(total)))
+    return codecs.BOM_UTF8 + csv_of(table)

@@ -2,20 +2,22 @@
 student.
 """
 
-import re
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from itertools import groupby
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..edition import edition
 from ..folders import ROOT
-from ..teach import words
+from ..teach import exercises, words
 from ..teach.exercises import NOT_CARRIED
+from ..teach.words import one_line
+from ..wall.pages import environment
+from ..wall.questions import lesson
 from .course import TEMPLATES, Course
-from .grades import Grade, moment
-from .lessons import exercise, exercise_title, lesson
-from .reading import UNREADABLE, one_line
+from .grades import moment
+from .reading import UNREADABLE
+from .store import Answer
 
 # not imported: loading nbconvert takes seconds
 HANDOUTS = ROOT / "helpers" / "publish" / "template"
@@ -26,27 +28,20 @@ def number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-def units_kept(text: str) -> str:
-    """The text with no line break between a number and its unit: "282 MiB"."""
-    return re.sub(
-        r"(?<=[0-9]) (?=(?:[KMGT]iB|B|bytes|s|ms|%)(?![\w/]))", "\N{NO-BREAK SPACE}", text
-    )
+_ENVIRONMENT = environment(TEMPLATES)
+_ENVIRONMENT.filters |= {"number": number, "one_line": one_line, "units_kept": words.units_kept}
 
 
-_ENVIRONMENT = Environment(
-    loader=FileSystemLoader(TEMPLATES),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-# HTML from a line of our Markdown, in which the output of a student's code is escaped; and from
-# several lines of it.
-_ENVIRONMENT.filters |= {
-    "line": lambda text: words.inline(units_kept(one_line(text))),
-    "paragraphs": words.paragraphs,
-}
-_ENVIRONMENT.filters |= {"number": number, "one_line": one_line, "units_kept": units_kept}
+@cache
+def exercise(key: str) -> exercises.Exercise | None:
+    """None if this edition no longer has the exercise."""
+    with suppress(ValueError):
+        return exercises.exercise(key)
+
+
+def exercise_title(key: str) -> str:
+    task = exercise(key)
+    return task.title if task else key
 
 
 def page(template: str, heading: str, course: Course, **values: object) -> str:
@@ -57,8 +52,7 @@ def page(template: str, heading: str, course: Course, **values: object) -> str:
         path.read_text(encoding="utf-8")
         for path in (HANDOUTS / "style.css", TEMPLATES / "classroom.css")
     ]
-    return filled(
-        template,
+    return _ENVIRONMENT.get_template(template).render(
         style="\n".join(sheets),
         heading=heading,
         course=course,
@@ -67,17 +61,12 @@ def page(template: str, heading: str, course: Course, **values: object) -> str:
     )
 
 
-def filled(template: str, **values: object) -> str:
-    """A template with these values."""
-    return _ENVIRONMENT.get_template(template).render(**values)
-
-
 def text(template: str, **values: object) -> str:
     """Text for a terminal."""
     return _ENVIRONMENT.overlay(autoescape=False).get_template(template).render(**values)
 
 
-def feedback(grades: Sequence[Grade], course: Course) -> str:
+def feedback(grades: Sequence[Answer], course: Course) -> str:
     name = one_line(grades[0].student.name)
     lessons = [
         (lesson(key), list(answers)) for key, answers in groupby(grades, lambda grade: grade.lesson)
@@ -92,13 +81,13 @@ def feedback(grades: Sequence[Grade], course: Course) -> str:
     )
 
 
-def _next_step(grade: Grade) -> str:
+def _next_step(grade: Answer) -> str:
     """What the student can do now, Markdown; "" if the answer is right, or the teacher has given
     the points.
     """
     task = exercise(grade.exercise)
     pack = f"`make hand-in LESSON={grade.lesson or '…'}`"
-    if grade.outcome == "missing" or grade.hand_in.why_not or grade.row.cause == UNREADABLE:
+    if grade.outcome == "missing" or grade.hand_in.why_not or grade.verdict.cause == UNREADABLE:
         return (
             f"Save your notebook, pack it with {pack}, and ask your teacher whether you may still "
             "hand it in."
@@ -109,9 +98,9 @@ def _next_step(grade: Grade) -> str:
         return (
             f'`exercise("{task.key}")` shows what it asks. It takes about {task.minutes} minutes.'
         )
-    if grade.outcome == "not graded" and grade.row.cause != NOT_CARRIED:
+    if grade.outcome == "not graded" and grade.verdict.cause != NOT_CARRIED:
         return "Nothing: your teacher grades it again, or decides."
-    hints = [hint.text for hint in task.hints if grade.row.cause in hint.causes]
+    hints = [hint.text for hint in task.hints if grade.verdict.cause in hint.causes]
     hints = hints or [f'`exercise("{task.key}").hint()` in your notebook gives you a hint.']
     return "\n\n".join(
         (*hints, f"When the check in your notebook says that it is right, {pack} packs it again.")

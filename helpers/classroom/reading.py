@@ -10,7 +10,6 @@ import re
 import sqlite3
 import stat
 import struct
-import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from ..teach.words import one_line
 from ..units import MiB, in_words
 from ..whole import regular_file
 
@@ -39,13 +39,6 @@ SPECIAL = "it is a pipe or a device; hand in a file"
 ENCRYPTED, UTF_8, UNIX = (0x1, 0x800, 3)
 KIND_SIZE = 64  # bytes that show what a file is
 HEADER_SIZE = 30  # bytes, at least, before each file in a zip (APPNOTE.TXT, 4.3.7)
-# Letters and marks that show nothing, so that two names look alike. UCD,
-# Default_Ignorable_Code_Point; Braille's blank.
-BLANK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
-JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # part of how names are spelt
-UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 ASK = "hand in the notebook (.ipynb), or the zip that `make hand-in` makes"
 UNREADABLE = "unreadable"  # the cause of what the student has to hand in again
 KINDS = {  # of files that are taken for notebooks and zips: how they begin
@@ -187,12 +180,10 @@ class Reader:
     @contextmanager
     def holding(self, zipped: File) -> Iterator[zipfile.ZipFile]:
         with ExitStack() as stack:
-            if zipped.inside:
-                stream = io.BytesIO(self.read(zipped, ZIP_SIZE, "zip"))
+            if zipped.of_class:
+                stream, _ = stack.enter_context(self._opened(zipped, "zip"))
             else:
-                stream, size = stack.enter_context(self._opened(zipped, "zip"))
-                if size > ZIP_SIZE and not zipped.of_class:
-                    raise CannotBeGraded(_too_large("zip", in_words(size, "bytes"), ZIP_SIZE))
+                stream = io.BytesIO(self.read(zipped, ZIP_SIZE, "zip"))
             with _in_words("zip"):
                 start = stream.read(KIND_SIZE)
                 what = "a notebook" if start[:1] == b"{" else what_it_is(start)
@@ -274,21 +265,6 @@ def what_it_is(data: bytes) -> str:
     start = data[:KIND_SIZE].removeprefix(codecs.BOM_UTF8).lstrip()
     kinds = (kind for sign, kind in KINDS.items() if start.startswith(sign))
     return next(kinds, "") if data else "an empty file"
-
-
-def one_line(text: str, most: int | None = None) -> str:
-    """Text for any page, table or terminal: nothing that breaks the line, isn't text, or can't be
-    seen (some of that turns the text after it around: UAX #9, "Explicit Directional Formatting")
-    but JOINERS; cut to `most` characters.
-    """
-    text = BLANK.sub("", text)
-    instead = {"Cf": "", "Cc": " ", "Zs": " ", "Zl": " ", "Zp": " "}  # by category
-    kept = (
-        c if c.isprintable() or c in JOINERS else instead.get(unicodedata.category(c), UNKNOWN)
-        for c in text
-    )
-    shown = unicodedata.normalize("NFC", " ".join("".join(kept).split()).strip(JOINERS + " "))
-    return shown if most is None or len(shown) <= most else shown[: most - 1] + "…"
 
 
 @contextmanager

@@ -17,18 +17,18 @@ from typing import NamedTuple
 
 from .. import folders
 from ..show.figure import Picture
-from ..teach.words import plain, short
+from ..teach.words import one_line, plain, short
 from ..units import in_words
-from .ballots import FOLDER
-from .charts import MIN_ANSWERS, OUTCOMES, chart, outcomes, pictures
+from ..wall.ballots import FOLDER
+from ..wall.charts import OUTCOMES, chart, outcomes
+from ..wall.questions import Lesson, lesson, question
+from ..wall.spread import MIN_ANSWERS, share
 from .course import CLASS, Course
-from .grades import Grade, moment
-from .grades import grades as joined
-from .lessons import exercise_title, lesson, question
-from .pages import number, one_line, page, text
+from .grades import HandIns, hand_ins, moment
+from .grades import grades as graded
+from .pages import exercise_title, number, page, text
 from .reading import for_one
-from .spread import share
-from .store import HandIn, Store, Student
+from .store import Answer, HandIn, Store, Student
 
 MOST_MISTAKES = 6  # for each exercise
 HELPERS = folders.ROOT / "helpers"
@@ -46,8 +46,8 @@ HANDED_IN = [kind.word for kind in OUTCOMES if kind.word != "missing"]
 
 
 def report(
-    grades: Sequence[Grade],
-    hand_ins: Sequence[HandIn],
+    grades: Sequence[Answer],
+    handed_in: HandIns,
     course: Course,
     folder: Path,
     *,
@@ -58,30 +58,30 @@ def report(
     """
     names = sorted({grade.lesson for grade in grades if grade.exercise})
     judged = [grade for grade in grades if grade.outcome in ("right", "not yet")]
-    seconds = [grade.row.seconds for grade in grades if grade.row.seconds]
+    seconds = [grade.verdict.seconds for grade in grades if grade.verdict.seconds]
     return page(
         "report.html.j2",
         "Class report",
         course,
         students=len({grade.student.key for grade in grades}),
-        hand_ins=len(hand_ins),
+        hand_ins=len(handed_in),
         answers=len(judged),
         lessons=[
-            _lesson(name, [one for one in grades if one.lesson == name], hand_ins, course, folder)
+            _lesson(name, [one for one in grades if one.lesson == name], handed_in, course, folder)
             for name in names
         ],
         least=MIN_ANSWERS,
-        without_sandbox=len(judged) if trusted else sum(grade.row.trusted for grade in judged),
+        without_sandbox=len(judged) if trusted else sum(grade.verdict.trusted for grade in judged),
         took=in_words(round(sum(seconds)), "seconds") if seconds else "",
         given=sum(grade.by_teacher for grade in grades),
     )
 
 
 def _lesson(
-    name: str, grades: Sequence[Grade], hand_ins: Sequence[HandIn], course: Course, folder: Path
+    name: str, grades: Sequence[Answer], hand_ins: HandIns, course: Course, folder: Path
 ) -> dict[str, object]:
     by_student = [list(answers) for _, answers in groupby(grades, lambda grade: grade.student.key)]
-    by_exercise: dict[str, list[Grade]] = defaultdict(list)
+    by_exercise: dict[str, list[Answer]] = defaultdict(list)
     for grade in grades:
         by_exercise[grade.exercise].append(grade)
     handed_in = [answers for answers in by_student if answers[0].outcome != "missing"]
@@ -91,7 +91,7 @@ def _lesson(
         f"{titles[key]} ({key})": Counter(one.standing for one in by_exercise[key])
         for key in titles
     }
-    drawn, too_few = pictures(lesson(name), hand_ins)
+    drawn, too_few = pictures(lesson(name), hand_ins.values())
     return {
         "title": lesson(name).title,
         "handed_in": len(handed_in),
@@ -114,6 +114,25 @@ def _lesson(
         "votes": votes(name, folder),
         "too_few": ", ".join(too_few),
     }
+
+
+def pictures(asked: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture], list[str]]:
+    """The pictures of a lesson's questions, in their order; and the questions with too few answers
+    for a picture, or with one that can't be drawn.
+    """
+    given = [hand_in.predictions for hand_in in hand_ins if hand_in.lesson == asked.number]
+    drawn = []
+    too_few = []
+    for one in asked.questions:
+        answers = [predicted[one.key] for predicted in given if one.key in predicted]
+        shown = None
+        with for_one() as reasons:
+            shown = chart(one, answers, caption=f"{plain(one.text)} ({one.key})")
+        if shown:
+            drawn.append(shown)
+        elif answers:
+            too_few.append(f"“{plain(one.text)}” ({', '.join([str(len(answers)), *reasons])})")
+    return drawn, too_few
 
 
 class Votes(NamedTuple):
@@ -146,14 +165,14 @@ def votes(number: str, folder: Path) -> list[list[Votes]]:
     return [*filter(None, drawn.values())]
 
 
-def mistakes(grades: Iterable[Grade]) -> list[tuple[str, int, str]]:
+def mistakes(grades: Iterable[Answer]) -> list[tuple[str, int, str]]:
     """Of answers to one exercise: each mistake in words, how often, and what the check said once;
     commonest first.
     """
     by_cause: dict[str, Counter[str]] = defaultdict(Counter)
     for grade in grades:
         if grade.outcome == "not yet":
-            by_cause[grade.row.cause][impersonal(grade.row.because, grade.exercise)] += 1
+            by_cause[grade.verdict.cause][impersonal(grade.verdict.because, grade.exercise)] += 1
     return [
         (
             IN_WORDS.get(cause, cause.replace("-", " ")) or "no cause given",
@@ -213,11 +232,12 @@ def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
     """Text for a terminal. `written`: the files for the teacher; the first lies in the folder that
     holds them all.
     """
-    grades = joined(records, course)
+    answers = records.all()
     folder = written[0].parent
+    grades = graded(answers, course)
     counts = Counter(grade.standing for grade in grades if grade.exercise)
     lines: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
-    for need, line, of in needs(grades, records.all(HandIn), course):
+    for need, line, of in needs(grades, hand_ins(answers), course):
         lines[need][one_line(line)][of] = None
     return text(
         "graded.txt.j2",
@@ -231,7 +251,7 @@ def summary(records: Store, course: Course, written: Sequence[Path]) -> str:
 
 
 def needs(
-    grades: Sequence[Grade], hand_ins: Iterable[HandIn], course: Course
+    grades: Sequence[Answer], handed_in: HandIns, course: Course
 ) -> Iterator[tuple[str, str, str]]:
     """What needs the teacher: the need's name in the template, a line, and the exercise or the
     lesson it's about.
@@ -245,7 +265,7 @@ def needs(
         if not grade.is_settled:
             yield (
                 "ungraded",
-                f"{who}, {grade.hand_in.file}: {short(plain(grade.row.because), 300)}",
+                f"{who}, {grade.hand_in.file}: {short(plain(grade.verdict.because), 300)}",
                 grade.exercise,
             )
         if grade.points > grade.most:
@@ -260,11 +280,10 @@ def needs(
         if course.students and grade.student.key not in course.students and grade.hand_in.file:
             yield "strangers", f"{who}, {grade.hand_in.file}", grade.lesson
     students = {grade.student.key: grade.student for grade in grades}
-    for hand_in in hand_ins:
-        if hand_in.others and hand_in.student in students:
+    for (student, _), hand_in in handed_in.items():
+        if hand_in.others and student in students:
             line = (
-                f"{_who(students[hand_in.student])}: {hand_in.file} counts, not "
-                f"{', '.join(hand_in.others)}"
+                f"{_who(students[student])}: {hand_in.file} counts, not {', '.join(hand_in.others)}"
             )
             yield "several", short(line, 400), hand_in.lesson
     for twins in names.values():

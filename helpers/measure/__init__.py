@@ -2,15 +2,17 @@
 Comparison`.
 """
 
+from . import describers
 from .abilities import abilities
 from .advice import advise
 from .cache import drop_from_cache, page_cache
+from .environment import in_memory_limit, on_small_disk
 from .explorer import Explorer
 from .holders import who_holds
 from .machine import NotMeasuredHere
 from .maps import regions
 from .marks import mark
-from .pages import PageState, page_map
+from .pages import PageMap, PageState, page_map
 from .recording import Comparison, Recording
 from .run import compare, measure, together
 from .twins import crate, twin

@@ -16,7 +16,7 @@ from .advice import page_out
 from .cache import page_cache
 from .run import measure
 from .sharing import sharing
-from .tables import Tabled
+from .tables import Rows, Tabled
 
 # What readers call it, the meter of a Recording that shows whether it works, and where the figure
 # comes from.
@@ -47,7 +47,7 @@ class Abilities(Tabled):
     rows: tuple[Ability, ...]
     title = "What this machine can measure"
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self) -> Rows:
         return ("meter", "here?", "how, or why not"), [
             (r.meter, "yes" if r.here else "no", r.why) for r in self.rows
         ]
@@ -58,8 +58,6 @@ def abilities() -> Abilities:
     missing = measure(time.sleep, 0.005).missing
     with closing(sampler.choose()(os.getpid())) as own:
         sample = sampler.cost(own) * 1e6
-    given = [(name, meter not in missing, how.format(sample=sample)) for name, meter, how in TRIED]
-    given.append(("heap", True, "tracemalloc, in a second run"))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "page"
         file.write_bytes(bytes(4096))
@@ -69,7 +67,14 @@ def abilities() -> Abilities:
             mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapping,
         ):
             not_taken = _error(lambda: page_out(mapping))
+    not_given = f"{platform.system()} does not give {{}} to this Python"
+    system_calls = {name: f"{name}(2)" for name in ("sendfile", "copy_file_range")}
     tried = [
+        *(
+            (name, not_given.format(how) if meter in missing else None, how.format(sample=sample))
+            for name, meter, how in TRIED
+        ),
+        ("heap", None, "tracemalloc, in a second run"),
         ("page states", maps.why_not(), "/proc/<pid>/pagemap, for your own processes"),
         (
             "page cache of a file",
@@ -83,17 +88,12 @@ def abilities() -> Abilities:
             _error(lambda: sharing([os.getpid()]).why),
             "/proc/<pid>/smaps_rollup",
         ),
+        *(
+            (f"os.{name}", None if hasattr(os, name) else not_given.format(how), how)
+            for name, how in system_calls.items()
+        ),
     ]
-    last = [
-        (f"os.{name}", hasattr(os, name), f"{name}(2)") for name in ("sendfile", "copy_file_range")
-    ]
-    not_given = f"{platform.system()} does not give {{}} to this Python"
-    rows = [
-        Ability(name, here, how if here else not_given.format(how))
-        for name, here, how in given + last
-    ]
-    rows[-2:-2] = [Ability(name, not reason, reason or how) for name, reason, how in tried]
-    return Abilities(tuple(rows))
+    return Abilities(tuple(Ability(name, not why, why or how) for name, why, how in tried))
 
 
 def _error(attempt: Callable[[], str | None]) -> str | None:

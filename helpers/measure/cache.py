@@ -7,7 +7,6 @@ import mmap
 import os
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,16 +17,16 @@ from ..folders import file_system, in_memory
 from ..units import in_words
 from ..whole import regular_file
 from . import maps
-from .plain import from_run_lengths, reading, run_lengths
+from .plain import Measured
+from .tables import Count
 
-FORMAT, VERSION = "zero-copy page cache", 1
 CACHESTAT = 451  # on every architecture, Linux 6.5 and later
 MOST_ASKED = 4096  # pages of which each is asked whether it's dirty: a few milliseconds
 TIMEOUT_S = 1.0  # pages on their way to the disk can be dropped a moment later
 
 
 @dataclass(frozen=True, eq=False)
-class PageCache:
+class PageCache(Measured):
     """What the page cache held of a file, at one moment.
 
     size     bytes of the file
@@ -42,19 +41,21 @@ class PageCache:
     them dirty.
     """
 
+    form = "zero-copy page cache"
+    runs = (("cached", "runs", bool), ("dirty_pages", "dirty_pages", bool))
     path: Path
     size: int
     cached: np.ndarray | None
     why: str = ""
-    dirty: int | None = None
-    writeback: int | None = None
+    dirty: Count = None
+    writeback: Count = None
     dirty_pages: np.ndarray | None = None
 
     def __len__(self) -> int:
         return -(-self.size // mmap.PAGESIZE) if self.cached is None else len(self.cached)
 
     @property
-    def count(self) -> int | None:
+    def count(self) -> Count:
         """Pages in memory; None if not measured."""
         return None if self.cached is None else int(self.cached.sum())
 
@@ -70,25 +71,6 @@ class PageCache:
             dirty = f", {self.dirty:,} pages not yet on the disk" if self.dirty else ""
             state = f"{self.share:.0%} in the page cache{dirty}"
         return f"<{self.path.name}, {in_words(self.size, 'bytes')}: {state}>"
-
-    def to_json(self) -> dict:
-        """Plain data: the file's name without its folder, and equal neighbours as a run, [cached,
-        pages].
-        """
-        plain = {name: getattr(self, name) for name in ("size", "why", "dirty", "writeback")} | {
-            "path": self.path.name
-        }
-        runs = {"runs": run_lengths(self.cached), "dirty_pages": run_lengths(self.dirty_pages)}
-        return {"format": FORMAT, "version": VERSION, **plain, **runs}
-
-    @classmethod
-    def from_json(cls, plain: Mapping) -> "PageCache":
-        with reading(plain, FORMAT, VERSION):
-            counts = {name: plain[name] for name in ("size", "why", "dirty", "writeback")}
-            cached, dirty = (
-                from_run_lengths(plain.get(name), bool, bool) for name in ("runs", "dirty_pages")
-            )
-            return cls(path=Path(plain["path"]), cached=cached, dirty_pages=dirty, **counts)
 
 
 def page_cache(path: str | os.PathLike) -> PageCache:

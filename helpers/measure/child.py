@@ -36,14 +36,14 @@ from types import (
 
 if __package__:
     from . import inside, marks
-    from .parcel import Box, Refused, framed, pack, packed
+    from .wire import Box, Refused, framed, pack, packed
 else:
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     import inside
     import marks
-    from parcel import Box, Refused, framed, pack, packed
+    from wire import Box, Refused, framed, pack, packed
 
-    for name in ("inside", "marks", "parcel"):  # the function may have modules of these names
+    for name in ("inside", "marks", "wire"):  # the function may have modules of these names
         del sys.modules[name]
 
 try:
@@ -116,20 +116,14 @@ class Channel:
         box = Box(most, self.piece)
         reason = None
         try:
-            if objects:
-                dump(value, box)
-            else:
-                pack(value, box)
+            (dump if objects else pack)(value, box)
             box.flush()
         except Refused as error:
             reason = str(error)
         except BaseException as error:
-            generates = type(value) in (GeneratorType, AsyncGeneratorType)
-            reason = (
-                NOT_RUN
-                if generates
-                else f"cannot leave its process ({text_of(error)}); return plain data instead"
-            )
+            reason = f"cannot leave its process ({text_of(error)}); return plain data instead"
+            if type(value) in (GeneratorType, AsyncGeneratorType):
+                reason = NOT_RUN
         self.piece(b"")
         return reason and f"the result, a {type(value).__name__}, was not sent back: it {reason}"
 

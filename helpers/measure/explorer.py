@@ -13,10 +13,10 @@ import random
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from pathlib import Path
 from subprocess import DEVNULL
@@ -33,12 +33,12 @@ from .cache import PageCache, drop_from_cache, page_cache
 from .explorer_child import PAGE
 from .machine import Machine, here
 from .pages import PageMap, page_map
-from .plain import reading
-from .process import Process, pickled
-from .tables import Tabled
+from .plain import Measured
+from .process import pickled, spawn
+from .tables import Count, Rows, Tabled
 
-FORMAT, VERSION = "zero-copy film of pages", 1
 OWN = Path("the explorer's own file")
+Pages = int | Iterable[int]
 # its process imports none of this package: a fork copies less
 cloudpickle.register_pickle_by_value(explorer_child)
 
@@ -56,42 +56,24 @@ class Step:
     mine: PageMap
     cache: PageCache
     child: PageMap | None = None
-    minor: int | None = None
-    major: int | None = None
-    device_read_bytes: int | None = None
-    value: Any = None
+    minor: Count = None
+    major: Count = None
+    device_read_bytes: Count = None
+    value: tuple[int, ...] | int | None = None
 
     def __repr__(self) -> str:
         child = "" if self.child is None else f"; the child's: {self.child!r}"
         return f"<{self.action}: mine {self.mine!r}; cache {self.cache!r}{child}>"
 
-    def to_json(self) -> dict:
-        child = None if self.child is None else self.child.to_json()
-        return vars(self) | {
-            "mine": self.mine.to_json(),
-            "cache": self.cache.to_json(),
-            "child": child,
-        }
 
-    @classmethod
-    def from_json(cls, plain: Mapping) -> "Step":
-        child = None if plain["child"] is None else PageMap.from_json(plain["child"])
-        value = tuple(plain["value"]) if isinstance(plain["value"], list) else plain["value"]
-        tables = {
-            "mine": PageMap.from_json(plain["mine"]),
-            "cache": PageCache.from_json(plain["cache"]),
-        }
-        return cls(**{**plain, **tables, "child": child, "value": value})
-
-
-class Film(Tabled, Sequence[Step]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Film(Measured, Tabled, Sequence[Step]):
     """Steps in order; a slice is a Film. `machine`: where they were made."""
 
+    form = "zero-copy film of pages"
     title = "Pages after each action, and what the action cost"
-
-    def __init__(self, steps: Iterable[Step], machine: Machine | None = None):
-        self.steps = tuple(steps)
-        self.machine = machine
+    steps: tuple[Step, ...]
+    machine: Machine | None = None
 
     def __getitem__(self, at: int | slice) -> "Step | Film":
         return Film(self.steps[at], self.machine) if isinstance(at, slice) else self.steps[at]
@@ -104,7 +86,7 @@ class Film(Tabled, Sequence[Step]):
         """("page states",) where this machine doesn't show them."""
         return ("page states",) if any(step.mine.states is None for step in self) else ()
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self) -> Rows:
         forked = any(step.child is not None for step in self)
         header = (
             "action",
@@ -129,21 +111,6 @@ class Film(Tabled, Sequence[Step]):
                 (step.action, *tables, cached, *costs, in_words(step.device_read_bytes, "bytes"))
             )
         return header, rows
-
-    def to_json(self) -> dict:
-        machine = self.machine and asdict(self.machine)
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "machine": machine,
-            "steps": [step.to_json() for step in self],
-        }
-
-    @classmethod
-    def from_json(cls, plain: Mapping) -> "Film":
-        with reading(plain, FORMAT, VERSION):
-            machine = plain["machine"] and Machine(**plain["machine"])
-            return cls((Step.from_json(step) for step in plain["steps"]), machine)
 
 
 def _summary(pages: PageMap | None) -> str:
@@ -215,8 +182,8 @@ class Explorer(AbstractContextManager):
         self._at_end.enter_context(self._pipe)
         with childs_end:
             descriptors = childs_end.fileno(), file
-            self._process = Process("the explorer")
-            self._process.start(DEVNULL, self._at_end, descriptors=descriptors)
+            spawned = spawn("the explorer", DEVNULL, descriptors=descriptors)
+            self._process = self._at_end.enter_context(spawned)
         self._process.send(
             pickled(explorer_child.explore, (*descriptors, self.size), "the explorer")
         )
@@ -225,11 +192,11 @@ class Explorer(AbstractContextManager):
         self.pid = self._process.mail.pid
 
     # --- actions ----------------------------------------------------------------------------------
-    def touch(self, pages: int | Iterable[int]) -> Step:
+    def touch(self, pages: Pages) -> Step:
         """Reads the first byte of each page; `value` is what it read."""
         return self._touch("touch", pages)
 
-    def write(self, pages: int | Iterable[int], value: int = 255) -> Step:
+    def write(self, pages: Pages, value: int = 255) -> Step:
         """Writes `value` to the first byte of each page."""
         return self._write("write", "write", pages, value)
 
@@ -275,11 +242,11 @@ class Explorer(AbstractContextManager):
         """
         return self._step("fork", "fork")
 
-    def child_touch(self, pages: int | Iterable[int]) -> Step:
+    def child_touch(self, pages: Pages) -> Step:
         """The forked child reads the first byte of each page. RuntimeError without a child."""
         return self._touch("child reads", pages, forked=True)
 
-    def child_write(self, pages: int | Iterable[int], value: int = 255) -> Step:
+    def child_write(self, pages: Pages, value: int = 255) -> Step:
         """The forked child writes `value` to the first byte of each page. RuntimeError without a
         child.
         """
@@ -293,7 +260,7 @@ class Explorer(AbstractContextManager):
             raise TypeError(f"shared is True or False, not {shared!r}")
         return self._step("map shared" if shared else "map private", "map", bool(shared))
 
-    def overwrite(self, pages: int | Iterable[int], value: int) -> Step:
+    def overwrite(self, pages: Pages, value: int) -> Step:
         """Fills whole pages of the file with `value` through write(2), as another program would."""
         return self._write("overwrite", "overwrite", pages, value)
 
@@ -313,7 +280,7 @@ class Explorer(AbstractContextManager):
     @property
     def film(self) -> Film:
         """Every step so far; the first is "map"."""
-        return Film(self._steps, self._machine)
+        return Film(tuple(self._steps), self._machine)
 
     def __repr__(self) -> str:
         kind = "shared" if self.shared else "private"
@@ -325,16 +292,14 @@ class Explorer(AbstractContextManager):
         self.close()
 
     # --- inside -----------------------------------------------------------------------------------
-    def _touch(self, verb: str, pages: int | Iterable[int], forked: bool = False) -> Step:
+    def _touch(self, verb: str, pages: Pages, forked: bool = False) -> Step:
         numbers = self._numbers(pages)
         value = tuple if _several(pages) else operator.itemgetter(0)
         return self._step(
             f"{verb} {_listed(numbers)}", "touch", numbers, forked=forked, value=value
         )
 
-    def _write(
-        self, verb: str, order: str, pages: int | Iterable[int], value: int, forked: bool = False
-    ) -> Step:
+    def _write(self, verb: str, order: str, pages: Pages, value: int, forked: bool = False) -> Step:
         numbers = self._numbers(pages)
         if not 0 <= operator.index(value) <= 255:
             raise ValueError(f"a byte is 0 to 255, not {value!r}")
@@ -342,7 +307,7 @@ class Explorer(AbstractContextManager):
             f"{verb} {_listed(numbers)}", order, numbers, operator.index(value), forked=forked
         )
 
-    def _numbers(self, pages: int | Iterable[int]) -> list[int]:
+    def _numbers(self, pages: Pages) -> list[int]:
         numbers = [operator.index(page) for page in (pages if _several(pages) else [pages])]
         wrong = [number for number in numbers if not 0 <= number < self.pages]
         if wrong or not numbers:
@@ -407,7 +372,7 @@ class Explorer(AbstractContextManager):
             self._pipe.send(order)
             answer = self._pipe.recv()
         except (OSError, EOFError) as error:
-            self._process.report(time.monotonic() + 1)
+            self._process.report(time.perf_counter() + 1)
             self._process.leave()
             ended = self._process.ended
             raise RuntimeError(
@@ -436,6 +401,6 @@ def _listed(numbers: Sequence[int]) -> str:
     return " and ".join(filter(None, (", ".join(map(str, numbers[:-1])), str(numbers[-1]))))
 
 
-def _several(pages: int | Iterable[int]) -> bool:
+def _several(pages: Pages) -> bool:
     """An array with no dimension is a single page, though it has an `__iter__`."""
     return isinstance(pages, Iterable) and getattr(pages, "ndim", 1) > 0

@@ -16,6 +16,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 
 PAGE = mmap.PAGESIZE
+Costed = tuple[dict[str, int | None], object]  # what an action cost, and its result
 
 
 class MappingServer:
@@ -27,7 +28,7 @@ class MappingServer:
         self.rehearsal = mmap.mmap(-1, PAGE)
         self.child: tuple[int, Connection] | None = None
 
-    def map(self, shared: bool) -> tuple[dict, None]:
+    def map(self, shared: bool) -> Costed:
         flags = mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE
         cost, new = cost_of(lambda: mmap.mmap(self.file, self.size, flags))
         self.end_child()  # it has the old mapping, which may go now that there is a new one
@@ -37,7 +38,7 @@ class MappingServer:
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.mapping))
         return cost, None
 
-    def touch(self, pages: list[int]) -> tuple[dict, bytes]:
+    def touch(self, pages: list[int]) -> Costed:
         mapping = self.mapping
         offsets = [page * PAGE for page in pages]
         values = bytearray(b"\1" * len(offsets))  # filled, so that writing into it causes no fault
@@ -50,7 +51,7 @@ class MappingServer:
         cost, _ = cost_of(lambda: read(mapping, offsets))
         return cost, bytes(values)
 
-    def write(self, pages: list[int], value: int) -> tuple[dict, None]:
+    def write(self, pages: list[int], value: int) -> Costed:
         mapping = self.mapping
         offsets = [page * PAGE for page in pages]
 
@@ -60,28 +61,28 @@ class MappingServer:
 
         return cost_of(write)
 
-    def look(self) -> tuple[dict, None]:
+    def look(self) -> Costed:
         return cost_of(lambda: None)
 
-    def advise(self, advice: int) -> tuple[dict, None]:
+    def advise(self, advice: int) -> Costed:
         self.rehearsal.madvise(mmap.MADV_NORMAL)
         return cost_of(lambda: self.mapping.madvise(advice))
 
-    def evict(self) -> tuple[dict, None]:
+    def evict(self) -> Costed:
         """posix_fadvise(2), after fsync(2), because pages not yet written to the disk stay."""
         os.fsync(self.file)
         return cost_of(lambda: os.posix_fadvise(self.file, 0, 0, os.POSIX_FADV_DONTNEED))
 
-    def sync(self) -> tuple[dict, None]:
+    def sync(self) -> Costed:
         self.rehearsal.flush()
         return cost_of(self.mapping.flush)
 
-    def overwrite(self, pages: list[int], value: int) -> tuple[dict, object]:
+    def overwrite(self, pages: list[int], value: int) -> Costed:
         """Writes whole pages into the file, past the mapping: pwrite(2)."""
         content = bytes([value]) * PAGE
         return cost_of(lambda: [os.pwrite(self.file, content, page * PAGE) for page in pages])
 
-    def fork(self) -> tuple[dict, None]:
+    def fork(self) -> Costed:
         self.end_child()
         pipe, childs_end = Pipe()
         cost, pid = cost_of(os.fork)
@@ -141,7 +142,7 @@ def explore(pipe: int, file: int, size: int) -> None:
     MappingServer(file, size).answer(Connection(pipe))
 
 
-def cost_of(action) -> tuple[dict[str, int | None], object]:
+def cost_of(action) -> Costed:
     """Calls `action` and returns what that cost this process (faults, and bytes read from the
     device), and the result.
 

@@ -20,7 +20,7 @@ from ..owners import is_a, own_dict, way_to_owner
 from ..units import in_words
 from . import maps, shown
 from .chains import SHOWN, Roots, exactly, nameless, names, paths_to, together
-from .tables import NONE, html_table, text_table
+from .tables import NONE, Rows, html_table, text_table
 
 MOST_ROWS = 100
 PATH_MAX = 4096  # path_resolution(7)
@@ -81,7 +81,7 @@ class Holding:
     chains: tuple[Chain, ...]
     notes: tuple[str, ...]
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self) -> Rows:
         rows = [(chain.what, chain.name or NONE, chain.where) for chain in self.chains]
         return ("what holds it", "name", "where"), rows or [("nothing was found", NONE, NONE)]
 

@@ -5,16 +5,15 @@ meanwhile.
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import nan
 from statistics import median
 from typing import Any, NamedTuple
 
 from .machine import Machine, here
-from .plain import reading
-from .tables import Tabled
+from .plain import Measured
+from .tables import Count, Rows, Tabled
 
-FORMAT, VERSION = "zero-copy load", 1
 AFTER = 0.4  # seconds that something done to the server may take
 
 
@@ -40,14 +39,14 @@ class Look(NamedTuple):
     """
 
     at: float
-    anonymous: int | None
-    file: int | None
+    anonymous: Count
+    file: Count
     starts: int = 0
     ended: tuple[str, ...] = ()
 
 
 @dataclass(eq=False, repr=False)
-class Load(Tabled):
+class Load(Measured, Tabled):
     """Grows while it's being made. Times are seconds since it began.
 
     marks    when something was done to the server, and what
@@ -57,6 +56,8 @@ class Load(Tabled):
     notes    what else is to be kept, as plain data
     """
 
+    form = "zero-copy load"
+    apart = ("began",)
     machine: Machine = field(default_factory=here)
     ticks: list[Tick] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
@@ -131,7 +132,7 @@ class Load(Tabled):
             () if any(look.anonymous is not None for look in self.looks) else ("anonymous", "file")
         )
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self) -> Rows:
         slowest = max((tick.slowest for tick in self.ticks if tick.slowest), default=0)
         figures = (
             f"{self.answers:,}",
@@ -142,23 +143,12 @@ class Load(Tabled):
         return ("answers", "failed", "marks", "the slowest 1 %, at worst"), [figures]
 
     def to_json(self) -> dict:
-        fields = {name: value for name, value in vars(self).items() if name != "began"}
-        fields |= {
-            "machine": asdict(self.machine),
-            "seen": [[*one, often] for one, often in self.seen.items()],
-        }
-        return {"format": FORMAT, "version": VERSION, **fields}
+        seen = [[*answer, often] for answer, often in self.seen.items()]
+        return super().to_json() | {"seen": seen}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "Load":
-        with reading(plain, FORMAT, VERSION):
-            return cls(
-                Machine(**plain["machine"]),
-                [Tick(*each) for each in plain["ticks"]],
-                [Look(*each[:-1], tuple(each[-1])) for each in plain["looks"]],
-                [(at, what) for at, what in plain["marks"]],
-                Counter({(version, digits): often for version, digits, often in plain["seen"]}),
-                Counter(plain["refused"]),
-                plain["right"],
-                plain["notes"],
-            )
+        load = super().from_json(plain)
+        load.seen = Counter({(version, digits): often for version, digits, often in load.seen})
+        load.refused = Counter(load.refused)
+        return load

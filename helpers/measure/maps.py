@@ -24,6 +24,7 @@ LONGEST = 64 * MiB  # of maps or smaps: 65,530 mappings, the kernel's limit, wit
 MOST_DESCRIPTORS = 4096  # that are tried where /proc doesn't list them
 # a line of maps, between the lines of smaps
 HEAD = re.compile(r"^([0-9a-f]+-[0-9a-f]+ .*)\n", re.MULTILINE)
+Pid = int | str  # a process's number, or "self"
 NAMED = {"": "anonymous", "[heap]": "heap", "[stack]": "stack"}
 
 
@@ -72,7 +73,7 @@ class Region:
         return self.permissions[3] == "s"
 
 
-def regions(pid: int | str = "self") -> tuple[Region, ...]:
+def regions(pid: Pid = "self") -> tuple[Region, ...]:
     """Every mapping of a process, from the lowest address up.
 
     ProcessLookupError if there is no such process (any more), PermissionError for another user's
@@ -81,9 +82,7 @@ def regions(pid: int | str = "self") -> tuple[Region, ...]:
     return tuple(_region(line) for line in _read(pid, "maps").split("\n") if line)
 
 
-def files_in_memory(
-    folder: Path, pid: int | str = "self"
-) -> tuple[tuple[Region, dict[str, int]], ...]:
+def files_in_memory(folder: Path, pid: Pid = "self") -> tuple[tuple[Region, dict[str, int]], ...]:
     """The mappings of files in a folder, deleted ones too, and what of each is in memory: {"Rss":
     bytes, "Pss": …}.
 
@@ -94,7 +93,7 @@ def files_in_memory(
     return tuple((_region(head), fields(body)) for head, body in pairs if f" {folder}/" in head)
 
 
-def mappings_of(path: str | os.PathLike, pid: int | str = "self") -> list[Region]:
+def mappings_of(path: str | os.PathLike, pid: Pid = "self") -> list[Region]:
     """The mappings of a file, under any of its names, or of a deleted file of this name. Errors as
     for `regions`.
     """
@@ -111,7 +110,7 @@ def mappings_of(path: str | os.PathLike, pid: int | str = "self") -> list[Region
     ]
 
 
-def descriptors_of(path: str | os.PathLike, pid: int | str = "self") -> dict[int, bool]:
+def descriptors_of(path: str | os.PathLike, pid: Pid = "self") -> dict[int, bool]:
     """A process's descriptors of the file, or of a deleted file of this name: is it deleted?"""
     folder = f"/proc/{pid}/fd" if os.path.isdir("/proc/self/fd") else None
     found = {}
@@ -179,7 +178,7 @@ def why_not() -> str | None:
 
 
 @contextmanager
-def translate_proc_errors(pid: int | str) -> Iterator[None]:
+def translate_proc_errors(pid: Pid) -> Iterator[None]:
     """Goes around a reading of /proc/<pid>: its errors say which process it was, and what would be
     right.
     """
@@ -200,7 +199,7 @@ def translate_proc_errors(pid: int | str) -> Iterator[None]:
         raise PermissionError(error.errno, message) from None
 
 
-def _read(pid: int | str, name: str) -> str:
+def _read(pid: Pid, name: str) -> str:
     with translate_proc_errors(pid):
         data = bytearray()
         with open(f"/proc/{pid}/{name}", "rb") as file:

@@ -6,7 +6,6 @@ It needs no root: the kernel hides where in the machine a page lies, but still t
 
 import mmap
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -14,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from . import maps
-from .plain import from_run_lengths, reading, run_lengths
+from .plain import Measured
+from .tables import Count
 
-FORMAT, VERSION = "zero-copy page map", 1
 # bits 63, 62, 61, 56, in the highest of 8 bytes
 PRESENT, SWAPPED, OF_FILE, EXCLUSIVE = (0x80, 0x40, 0x20, 0x01)
 
@@ -57,7 +56,7 @@ STATE_OF[BITS & (PRESENT | OF_FILE) == PRESENT | OF_FILE] = PageState.FILE
 
 
 @dataclass(frozen=True, eq=False)
-class PageMap:
+class PageMap(Measured):
     """The pages of a buffer, first to last, at one moment.
 
     states     (pages,) uint8, each a PageState; None where pages can't be read, and `why` says why
@@ -67,6 +66,9 @@ class PageMap:
       JSON
     """
 
+    form = "zero-copy page map"
+    apart = ("region",)
+    runs = (("states", "runs", PageState),)
     states: np.ndarray | None
     address: int = 0
     page_size: int = 4096
@@ -81,7 +83,7 @@ class PageMap:
         """The indices of the pages in any of these states, (n,) int; None if not measured."""
         return None if self.states is None else np.flatnonzero(np.isin(self.states, states))
 
-    def count(self, *states: PageState) -> int | None:
+    def count(self, *states: PageState) -> Count:
         """How many pages are in any of these states; None if not measured."""
         return (
             None
@@ -97,7 +99,7 @@ class PageMap:
         return {PageState(state): int(n) for state, n in enumerate(np.bincount(self.states)) if n}
 
     @property
-    def present(self) -> int | None:
+    def present(self) -> Count:
         """Pages in memory; None if not measured."""
         return self.count(PageState.FILE, PageState.SHARED, PageState.ANONYMOUS, PageState.FORKED)
 
@@ -108,24 +110,13 @@ class PageMap:
         counts = ", ".join(f"{count:,} {state.words}" for state, count in absent_last)
         return f"<{len(self):,} page{'s' * (len(self) != 1)}: {counts}>"
 
-    def to_json(self) -> dict:
-        """Plain data: equal neighbours are kept as a run, [state, pages]."""
-        plain = {name: getattr(self, name) for name in ("address", "page_size", "why")}
-        return {"format": FORMAT, "version": VERSION, "runs": run_lengths(self.states), **plain}
-
-    @classmethod
-    def from_json(cls, plain: Mapping) -> "PageMap":
-        with reading(plain, FORMAT, VERSION):
-            states = from_run_lengths(plain["runs"], PageState, np.uint8)
-            return cls(states, plain["address"], plain["page_size"], plain["why"])
-
 
 def page_map(
     buffer: Any = None,
     *,
-    pid: int | None = None,
-    address: int | None = None,
-    size: int | None = None,
+    pid: Count = None,
+    address: Count = None,
+    size: Count = None,
 ) -> PageMap:
     """The state of each page under `buffer`, which is an array, memoryview, mmap, or anything else
     with a buffer.

@@ -1,5 +1,5 @@
-"""`Process`: the caller's end of child.py's protocol. run.py, workers.py and explorer.py decide
-what runs there.
+"""`Child`: the caller's end of child.py's protocol. run.py, workers.py and explorer.py decide what
+runs there.
 """
 
 import io
@@ -9,11 +9,12 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -24,8 +25,8 @@ import psutil
 from ..units import KiB, MiB
 from . import marks
 from .child import LOST, NOT_MARKED, shortened
-from .parcel import receive, unpacked
-from .travel import Pickler
+from .pickling import Pickler
+from .wire import receive, unpacked
 
 CHILD, WATCH = (Path(__file__).with_name(name) for name in ("child.py", "watch.py"))
 LINUX = sys.platform == "linux"
@@ -34,6 +35,9 @@ START_LIMIT_S = 60.0  # for a fresh interpreter to start and load the function
 GRACE_S = 5.0  # for a process that has reported to end by itself
 MOST_PRINTED = 64 * MiB  # what a function may print before it is stopped
 CREDENTIALS = struct.Struct("3i")  # pid, uid and gid of the sender, unix(7)
+LOST_CONTACT = (
+    "the process could not report: the function closed every file descriptor, or wrote to them all"
+)
 REPORT = {  # what a report may hold; anything else is dropped
     "ended": str,
     "error": str,
@@ -53,73 +57,34 @@ REPORT = {  # what a report may hold; anything else is dropped
 
 
 @dataclass(eq=False)
-class Process:
-    """A fresh interpreter, or a fork of it. `stopped` says why the caller stopped waiting for it:
-    "timed out".
+class Child:
+    """A process that runs child.py. `stopped` says why the caller stopped waiting for it: "timed
+    out".
 
-    On Linux, watch.py starts it, and ends it with everything it started, even when this program is
-    killed. Elsewhere psutil finds what it started, unless that has detached itself.
-
-    `largest` is how many bytes a result may have; `objects` and `stop` are as in `Options`.
+    printed  where its output goes: a file, whose size is limited, or a descriptor
+    inbox    what it reads its orders from
+    objects  and `asked`: as `objects` and `stop` in run.Options
+    watch    the socket to watch.py; None for a fork, and where there is no watch.py
+    forks    that it makes when its function has ended; and `ends`: the descriptors that these need
     """
 
     name: str
-    largest: int = 0
+    printed: BinaryIO | int
+    inbox: BinaryIO
+    mail: "Mail"
     objects: bool = False
-    stop: Callable[[], str | None] = lambda: None
+    asked: Callable[[], str | None] = lambda: None
+    process: Popen | None = None  # None for a fork
+    watch: socket.socket | None = None
+    has_command: bool = False
+    forks: Sequence["Child"] = ()
+    ends: Sequence[tuple[int, int]] = ()
     stopped: str | None = None
     code: int | None = None
-    has_command: bool = False
-    process: Popen | None = None  # None for a fork
-    sock: socket.socket | None = None  # to watch.py
-    started: list[psutil.Process] = field(default_factory=list)
 
     # --- the life of a process --------------------------------------------------------------------
-    def start(
-        self,
-        printed: BinaryIO | int,
-        at_end: ExitStack,
-        command: Sequence[str] = (),
-        descriptors: Sequence[int] = (),
-    ) -> None:
-        """Starts a fresh interpreter, which inherits `descriptors`, and ends with everything it
-        started.
-
-        `command` starts it, and must become it (exec) or end as a shell would (128 plus the
-        signal).
-        """
-        self.printed, self.has_command = printed, bool(command)
-        command = [*command, sys.executable, str(CHILD)]
-        with ExitStack() as childs_ends:
-            replies, outbox = reply_channel(at_end, childs_ends)
-            if LINUX:
-                self.sock, childs_sock = socket.socketpair()
-                at_end.enter_context(self.sock)
-                childs_ends.enter_context(childs_sock)
-                descriptors = (*descriptors, childs_sock.fileno())
-                command = [
-                    sys.executable,
-                    "-I",
-                    "-S",
-                    str(WATCH),
-                    str(childs_sock.fileno()),
-                    *command,
-                ]
-            self.process = Popen(
-                command,
-                stdin=PIPE,
-                stdout=outbox,
-                stderr=printed,
-                start_new_session=POSIX,
-                pass_fds=descriptors,
-            )
-        at_end.callback(self._end)
-        self.inbox, self.mail = (
-            self.process.stdin,
-            Mail(replies or self.process.stdout, self.largest),
-        )
-
     def send(self, payload: bytes, **options: Any) -> None:
+        """The function and its arguments, and child.py's options."""
         usual = {
             "path": sys.path,
             "heap": False,
@@ -127,10 +92,13 @@ class Process:
             "warm": False,
             "calls": (),
             "modules": (),
+            "objects": self.objects,
+            "marks": marks.__name__,
+            "largest_result": self.mail.largest,
+            "forks": self.ends,
         }
-        usual |= {"objects": self.objects, "marks": marks.__name__}
         with suppress(OSError):  # if it has ended, that shows elsewhere
-            pickle.dump((payload, usual | {"largest_result": self.largest} | options), self.inbox)
+            pickle.dump((payload, usual | options), self.inbox)
             self.inbox.flush()
 
     def greet(self, label: str, more: float = 0) -> None:
@@ -156,6 +124,7 @@ class Process:
         return TypeError(f"{label} could not be loaded in a fresh interpreter: {reason}. {needs}")
 
     def allow(self, step: bytes) -> None:
+        """Lets it go on: call the function, report, end."""
         with suppress(OSError):
             self.inbox.write(step + b"\n")
             self.inbox.flush()
@@ -165,58 +134,57 @@ class Process:
             with suppress(psutil.NoSuchProcess):
                 return psutil.Process(self.mail.pid).status() != psutil.STATUS_ZOMBIE
             return False
-        if self.code is None and self.sock is None:
+        if self.code is None and self.watch is None:
             self.code = self.process.poll()
         elif self.code is None:
             with suppress(OSError, ValueError):  # watch.py has sent nothing yet, or has ended
-                self.code = int(self.sock.recv(64, socket.MSG_DONTWAIT))
+                self.code = int(self.watch.recv(64, socket.MSG_DONTWAIT))
         return self.code is None and self.process.poll() is None
 
-    def wait(self, event: threading.Event, end: float) -> bool:
-        """Waits for the event in short steps: what a dead process has started may hold its pipe
-        open.
-        """
-        while (
-            not event.wait(max(0, min(0.02, end - time.monotonic())))
-            and time.monotonic() < end
-            and self.alive()
-        ):
-            self.stopped = self.reason_to_stop()
-            if self.stopped:
-                break
-        return event.is_set()
+    def stop(self, why: str | None) -> None:
+        """From now on nobody waits for it. The first reason counts; None is no reason."""
+        self.stopped = self.stopped or why
 
-    def reason_to_stop(self) -> str | None:
+    def keep_to_limits(self) -> None:
+        """Stops it if it has printed too much, or was asked to stop."""
         if not isinstance(self.printed, int):
             file = os.fstat(self.printed.fileno())
             # Blocks allocated past the file's end count too: fallocate(2), FALLOC_FL_KEEP_SIZE.
             if max(file.st_size, 512 * getattr(file, "st_blocks", 0)) > MOST_PRINTED:
-                return "printed too much"
-        return self.stop()
+                self.stop("printed too much")
+        self.stop(self.asked())
+
+    def wait(self, event: threading.Event, end: float) -> None:
+        """Waits for the event until `end` (of time.perf_counter), then stops it. In short steps:
+        what a dead process has started may hold its pipe open.
+        """
+        while not (event.wait(0.02) or self.stopped) and self.alive():
+            self.keep_to_limits()
+            if time.perf_counter() > end:
+                self.stop("timed out")
 
     def report(self, end: float) -> None:
-        """Asks for the report and waits for it until `end` (time.monotonic); kills a stopped
-        process.
+        """Asks for the report and waits for it until `end`; kills a stopped process. It tells how
+        its forks have ended.
         """
-        self._note_descendants()
         if not self.stopped:
             self.allow(b"report")
-            if not self.wait(self.mail.report, end) and self.alive():
-                self.stopped = self.stopped or "timed out"
+            self.wait(self.mail.report, end)
         if self.stopped:
-            self.kill()
+            with suppress(ProcessLookupError):
+                os.kill(self.mail.pid, signal.SIGKILL)
+        made = [fork for fork in self.forks if fork.mail.pid]
+        for fork, code in zip(made, self.mail.message.get("codes", ()), strict=False):
+            fork.code = code
 
-    def kill(self) -> None:
-        """Kills the process, but not yet what it started."""
-        with suppress(ProcessLookupError):
-            os.kill(self.mail.pid, signal.SIGKILL)
-
-    def leave(self) -> None:
-        """Lets a process that has reported end by itself: it may have to clean up."""
+    def leave(self, end: float = 0) -> None:
+        """Lets a process that has reported end by itself, until `end`, or for a while: it may have
+        to clean up.
+        """
         if not self.stopped:
             self.allow(b"end")
-            end = time.monotonic() + GRACE_S
-            while self.alive() and time.monotonic() < end:
+            end = end or time.perf_counter() + GRACE_S
+            while self.alive() and time.perf_counter() < end:
                 time.sleep(0.002)
 
     # --- what came back ---------------------------------------------------------------------------
@@ -230,14 +198,8 @@ class Process:
         try:
             return (pickle.loads(data) if self.objects else unpacked(data)), None
         except Exception as error:
-            reason = shortened(str(error))
-            return (
-                None,
-                (
-                    f"the result came back, but cannot be rebuilt here ({reason}); return plain "
-                    "data instead"
-                ),
-            )
+            reason = f"the result came back, but cannot be rebuilt here ({shortened(str(error))})"
+            return None, f"{reason}; return plain data instead"
 
     @property
     def ended(self) -> str:
@@ -249,59 +211,144 @@ class Process:
 
     @property
     def error(self) -> str | None:
-        if self.ended == "lost contact":
-            return (
-                "the process could not report: the function closed every file descriptor, or wrote "
-                "to them all"
-            )
-        return self.mail.message.get("error")
+        return LOST_CONTACT if self.ended == "lost contact" else self.mail.message.get("error")
 
     # --- its end ----------------------------------------------------------------------------------
-    def _note_descendants(self) -> None:
-        if self.sock is None and self.alive():  # else its number may be another process's by now
-            with suppress(psutil.NoSuchProcess):
-                self.started += psutil.Process((self.process or self.mail).pid).children(
-                    recursive=True
-                )
-
-    def _end(self) -> None:
+    def end(self) -> None:
+        """Ends it, and everything that it started."""
         try:
-            if self.sock is None:
+            if self.watch:
+                self._tell_watch()
+            elif self.process:
                 self._kill()
-                return
-            self.process.send_signal(signal.SIGCONT)
-            try:  # watch.py kills everything that is left, then ends itself
-                self.sock.shutdown(socket.SHUT_WR)
-                self.sock.settimeout(2 * GRACE_S)
-                while self.sock.recv(64):
-                    pass
-            except OSError:  # watch.py was killed, or something waits for a device
-                self.process.kill()
-            self.process.wait()
         finally:
-            self.hang_up()
+            with suppress(OSError):
+                self.inbox.close()
+            self.mail.join(2)
+            if not self.mail.is_alive():  # else a process out of reach still holds the other end
+                self.mail.stream.close()
+                self.mail.replies.close()
+
+    def _tell_watch(self) -> None:
+        """watch.py kills everything that is left, then ends itself."""
+        self.process.send_signal(signal.SIGCONT)
+        try:
+            self.watch.shutdown(socket.SHUT_WR)
+            self.watch.settimeout(2 * GRACE_S)
+            while self.watch.recv(64):
+                pass
+        except OSError:  # watch.py was killed, or something waits for a device
+            self.process.kill()
+        self.process.wait()
 
     def _kill(self) -> None:
-        """Kills the process and all it started, where there is no watch.py."""
-        self._note_descendants()
-        for each in self.started:
+        """What it started is found by psutil, unless that has detached itself."""
+        started = []
+        with suppress(psutil.NoSuchProcess):
+            if self.alive():  # else its number may be another process's by now
+                started = psutil.Process(self.process.pid).children(recursive=True)
+        for each in (*started, self.process):
             with suppress(psutil.NoSuchProcess):
                 each.kill()
-        self.process.kill()
         self.process.wait()
         if POSIX:
-            # what outlived its parent before we looked
-            with suppress(ProcessLookupError, PermissionError):
+            with suppress(ProcessLookupError, PermissionError):  # what outlived its parent
                 os.killpg(self.process.pid, signal.SIGKILL)
-        psutil.wait_procs(self.started, timeout=GRACE_S)
+        psutil.wait_procs(started, timeout=GRACE_S)
 
-    def hang_up(self) -> None:
-        with suppress(OSError):
-            self.inbox.close()
-        self.mail.join(2)
-        if not self.mail.is_alive():  # else a process out of reach still holds the other end
-            self.mail.stream.close()
-            self.mail.replies.close()
+
+@contextmanager
+def spawn(
+    name: str,
+    printed: BinaryIO | int,
+    largest: int = 0,
+    command: Sequence[str] = (),
+    descriptors: Sequence[int] = (),
+    forks: Sequence[str] = (),
+    asked: Callable[[], str | None] = lambda: None,
+    objects: bool = False,
+) -> Iterator[Child]:
+    """A fresh interpreter, which inherits `descriptors`. It ends with everything it started: on
+    Linux, watch.py sees to that, even when this program is killed.
+
+    `largest` is how many bytes a result may have. `command` starts the interpreter, and must become
+    it (exec) or end as a shell would (128 plus the signal). `forks` are the names of those that it
+    will make of itself.
+    """
+    program = [*command, sys.executable, str(CHILD)]
+    watch = None
+    with ExitStack() as ours:
+        with ExitStack() as theirs:
+            made = [_fork(each, printed, largest, asked, ours, theirs) for each in forks]
+            ends = [pair for _, pair in made]
+            descriptors = [*descriptors, *(end for pair in ends for end in pair)]
+            replies, outbox = reply_channel(ours, theirs)
+            if LINUX:
+                watch, its_end = socket.socketpair()
+                ours.enter_context(watch)
+                theirs.enter_context(its_end)
+                descriptors.append(its_end.fileno())
+                watched = (sys.executable, "-I", "-S", str(WATCH), str(its_end.fileno()))
+                program = [*watched, *program]
+            process = Popen(
+                program,
+                stdin=PIPE,
+                stdout=outbox,
+                stderr=printed,
+                start_new_session=POSIX,
+                pass_fds=descriptors,
+            )
+        mail = Mail(replies or process.stdout, largest)
+        child = Child(
+            name,
+            printed,
+            process.stdin,
+            mail,
+            objects,
+            asked,
+            process,
+            watch,
+            bool(command),
+            [fork for fork, _ in made],
+            ends,
+        )
+        ours.callback(child.end)
+        mail.start()
+        yield child
+
+
+def _fork(
+    name: str,
+    printed: BinaryIO | int,
+    largest: int,
+    asked: Callable[[], str | None],
+    ours: ExitStack,
+    theirs: ExitStack,
+) -> tuple[Child, tuple[int, int]]:
+    """A fork to be, and the two descriptors that it inherits."""
+    its_inbox, inbox = os.pipe()
+    theirs.callback(os.close, its_inbox)
+    inbox = ours.enter_context(os.fdopen(inbox, "wb"))
+    replies, its_outbox = reply_channel(ours, theirs)
+    mail = Mail(replies, largest)
+    child = Child(name, printed, inbox, mail, asked=asked)
+    ours.callback(child.end)
+    mail.start()
+    return child, (its_inbox, its_outbox)
+
+
+def reply_channel(ours: ExitStack, theirs: ExitStack) -> tuple[socket.socket | None, int]:
+    """Our end to read the child's replies from, and the child's end. A socket tells who sent:
+    unix(7).
+    """
+    if not POSIX:
+        return None, PIPE
+    sock, its_end = socket.socketpair()
+    ours.enter_context(sock)
+    theirs.enter_context(its_end)
+    if LINUX:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    return sock, its_end.fileno()
 
 
 class Mail(threading.Thread):
@@ -317,24 +364,11 @@ class Mail(threading.Thread):
         self.stream = replies.makefile("rb") if isinstance(replies, socket.socket) else replies
         self.pid: int | None = None
         self.value, self.message = b"", {}
-        self.greeting, self.done, self.report = (
-            threading.Event(),
-            threading.Event(),
-            threading.Event(),
-        )
-        self.start()
+        self.greeting, self.done, self.report = (threading.Event() for _ in range(3))
 
     def run(self) -> None:
         try:
-            sender, control = None, []
-            # waits for the next byte, and asks for its sender's process number, as seen from here
-            if LINUX:
-                control = self.replies.recvmsg(
-                    1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK
-                )[1]
-            for _, kind, data in control:
-                if kind == socket.SCM_CREDENTIALS:
-                    sender = CREDENTIALS.unpack(data)[0]
+            sender = self._sender() if LINUX else None
             line = self.stream.readline(64)
             self.pid = (sender or int(line.split()[1])) if line.startswith(b"ready ") else None
             self.greeting.set()
@@ -348,19 +382,13 @@ class Mail(threading.Thread):
             self.greeting.set()
             self.report.set()
 
-
-def reply_channel(at_end: ExitStack, childs_ends: ExitStack) -> tuple[socket.socket | None, int]:
-    """Our end to read the child's replies from, and the child's end. A socket tells who sent:
-    unix(7).
-    """
-    if not POSIX:
-        return None, PIPE
-    sock, childs_end = socket.socketpair()
-    at_end.enter_context(sock)
-    childs_ends.enter_context(childs_end)
-    if LINUX:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    return sock, childs_end.fileno()
+    def _sender(self) -> int | None:
+        """Waits for the first byte, and asks for its sender's process number, as seen from here."""
+        room = socket.CMSG_SPACE(CREDENTIALS.size)
+        for _, kind, data in self.replies.recvmsg(1, room, socket.MSG_PEEK)[1]:
+            if kind == socket.SCM_CREDENTIALS:
+                return CREDENTIALS.unpack(data)[0]
+        return None
 
 
 def _checked(report: Any) -> dict:
@@ -373,9 +401,9 @@ def _checked(report: Any) -> dict:
     fields["counters"] = {
         n: c for n, c in counters.items() if type(c) in (int, float) and isfinite(c)
     }
-    fields["imports"] = [name for name in fields.get("imports", ()) if type(name) is str]
+    for name, kind in (("imports", str), ("codes", int)):
+        fields[name] = [one for one in fields.get(name, ()) if type(one) is kind]
     fields["marks"] = [mark for mark in fields.get("marks", ()) if _is_mark(mark)]
-    fields["codes"] = [code for code in fields.get("codes", ()) if type(code) is int]
     return {"ended": "raised"} | fields
 
 
@@ -403,19 +431,25 @@ def pickled(function: Callable, args: tuple, label: str, *more: Callable) -> byt
         ) from error
 
 
-def show(printed: BinaryIO) -> None:
-    """Prints what the function printed; if that is long, only its beginning and its end."""
-    length = printed.seek(0, os.SEEK_END)
-    most = 64 * KiB
-    printed.seek(0)
-    text = printed.read(most).decode(errors="replace")
-    if length > most:
-        printed.seek(max(most, length - most))
-        left_out = printed.tell() - most
-        text += f"\n… {left_out:,} bytes left out …\n" * bool(left_out) + printed.read().decode(
-            errors="replace"
-        )
-    sys.stdout.write(text)
+@contextmanager
+def shown() -> Iterator[BinaryIO]:
+    """A file for what functions print. In the end that is shown; if it is long, only its beginning
+    and its end.
+    """
+    with tempfile.TemporaryFile() as printed:
+        try:
+            yield printed
+        finally:
+            length = printed.seek(0, os.SEEK_END)
+            most = 64 * KiB
+            printed.seek(0)
+            text = printed.read(most).decode(errors="replace")
+            if length > most:
+                printed.seek(max(most, length - most))
+                left_out = printed.tell() - most
+                text += f"\n… {left_out:,} bytes left out …\n" * bool(left_out)
+                text += printed.read().decode(errors="replace")
+            sys.stdout.write(text)
 
 
 def ended_by(code: int) -> str:

@@ -4,18 +4,17 @@
 JSON.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..units import MiB, in_words
 from .machine import Machine
-from .plain import json_or_repr, reading
-from .tables import Tabled, html_table
-
-FORMAT, VERSION = "zero-copy recording", 1
+from .plain import Measured
+from .tables import Count, Rows, Tabled, html_table
 
 
 @dataclass(frozen=True)
@@ -27,10 +26,10 @@ class Peak:
     kernel keeps its peak.
     """
 
-    anonymous: int | None = None
-    file: int | None = None
-    shared: int | None = None
-    resident: int | None = (
+    anonymous: Count = None
+    file: Count = None
+    shared: Count = None
+    resident: Count = (
         None  # all three together, at one moment; the kernel's high-water mark where it keeps that
     )
 
@@ -41,8 +40,8 @@ class Faults:
     the device.
     """
 
-    minor: int | None = None
-    major: int | None = None
+    minor: Count = None
+    major: Count = None
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,8 @@ class Switches:
     over).
     """
 
-    voluntary: int | None = None
-    involuntary: int | None = None
+    voluntary: Count = None
+    involuntary: Count = None
 
 
 @dataclass(frozen=True)
@@ -62,12 +61,12 @@ class IO:
     appear in none of the calls.
     """
 
-    read_calls: int | None = None
-    write_calls: int | None = None
-    read_bytes: int | None = None
-    write_bytes: int | None = None
-    device_read_bytes: int | None = None
-    device_write_bytes: int | None = None
+    read_calls: Count = None
+    write_calls: Count = None
+    read_bytes: Count = None
+    write_bytes: Count = None
+    device_read_bytes: Count = None
+    device_write_bytes: Count = None
 
 
 class Mark(NamedTuple):
@@ -77,9 +76,9 @@ class Mark(NamedTuple):
 
     name: str
     time: float
-    anonymous: int | None = None
-    file: int | None = None
-    shared: int | None = None
+    anonymous: Count = None
+    file: Count = None
+    shared: Count = None
 
     @property
     def resident(self) -> int:
@@ -89,30 +88,33 @@ class Mark(NamedTuple):
 class Meter(NamedTuple):
     title: str
     unit: str  # "bytes", "count" or "seconds"
-    read: Callable[["Recording"], float | None]
+    path: str  # of a Recording's attribute
+
+    def read(self, run: "Recording") -> float | None:
+        return attrgetter(self.path)(run)
 
 
 METERS: dict[str, Meter] = {
-    "anonymous": Meter("anonymous, peak", "bytes", lambda r: r.peak.anonymous),
-    "file": Meter("file-backed, peak", "bytes", lambda r: r.peak.file),
-    "shared": Meter("shared, peak", "bytes", lambda r: r.peak.shared),
-    "virtual": Meter("address space, peak", "bytes", lambda r: r.virtual_peak),
-    "resident": Meter("resident, peak", "bytes", lambda r: r.peak.resident),
-    "heap": Meter("heap, peak, in a run of its own", "bytes", lambda r: r.heap_peak),
-    "minor faults": Meter("minor faults", "count", lambda r: r.faults.minor),
-    "major faults": Meter("major faults", "count", lambda r: r.faults.major),
-    "switches": Meter("waits", "count", lambda r: r.switches.voluntary),
-    "read calls": Meter("read calls", "count", lambda r: r.io.read_calls),
-    "write calls": Meter("write calls", "count", lambda r: r.io.write_calls),
-    "device reads": Meter("read from device", "bytes", lambda r: r.io.device_read_bytes),
-    "wall": Meter("time", "seconds", lambda r: r.wall),
-    "user": Meter("user time", "seconds", lambda r: r.user),
-    "system": Meter("system time", "seconds", lambda r: r.system),
+    "anonymous": Meter("anonymous, peak", "bytes", "peak.anonymous"),
+    "file": Meter("file-backed, peak", "bytes", "peak.file"),
+    "shared": Meter("shared, peak", "bytes", "peak.shared"),
+    "virtual": Meter("address space, peak", "bytes", "virtual_peak"),
+    "resident": Meter("resident, peak", "bytes", "peak.resident"),
+    "heap": Meter("heap, peak, in a run of its own", "bytes", "heap_peak"),
+    "minor faults": Meter("minor faults", "count", "faults.minor"),
+    "major faults": Meter("major faults", "count", "faults.major"),
+    "switches": Meter("waits", "count", "switches.voluntary"),
+    "read calls": Meter("read calls", "count", "io.read_calls"),
+    "write calls": Meter("write calls", "count", "io.write_calls"),
+    "device reads": Meter("read from device", "bytes", "io.device_read_bytes"),
+    "wall": Meter("time", "seconds", "wall"),
+    "user": Meter("user time", "seconds", "user"),
+    "system": Meter("system time", "seconds", "system"),
 }
 
 
 @dataclass(frozen=True, eq=False)
-class Recording:
+class Recording(Measured):
     """A run of a function in a fresh process. Memory is growth over the process's state just before
     the call. None: not measured.
 
@@ -145,6 +147,7 @@ class Recording:
     unseen     None, or text: why there may have been memory that the sampler didn't see
     """
 
+    form = "zero-copy recording"
     name: str
     times: np.ndarray
     resident: np.ndarray
@@ -152,10 +155,10 @@ class Recording:
     anonymous: np.ndarray | None = None
     file: np.ndarray | None = None
     shared: np.ndarray | None = None
-    high_water: int | None = None
-    virtual_peak: int | None = None
-    heap_peak: int | None = None
-    heap_left: int | None = None
+    high_water: Count = None
+    virtual_peak: Count = None
+    heap_peak: Count = None
+    heap_left: Count = None
     faults: Faults = field(default_factory=Faults)
     switches: Switches = field(default_factory=Switches)
     io: IO = field(default_factory=IO)
@@ -165,7 +168,7 @@ class Recording:
     value: Any = None
     ended: str = "returned"
     error: str | None = None
-    imported: int | None = None
+    imported: Count = None
     imports: tuple[str, ...] = ()
     marks: tuple[Mark, ...] = ()
     marked: int = 0
@@ -245,30 +248,6 @@ class Recording:
             f"{self.name}: {self.ending}. Growth during the call.", ("meter", "measured"), rows
         )
 
-    def to_json(self) -> dict:
-        """Plain data. A value that JSON can't hold becomes its repr."""
-        plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(self).items()}
-        plain |= {k: asdict(plain[k]) for k in ("faults", "switches", "io", "machine")}
-        return {"format": FORMAT, "version": VERSION, **plain, "value": json_or_repr(self.value)}
-
-    @classmethod
-    def from_json(cls, plain: Mapping) -> "Recording":
-        with reading(plain, FORMAT, VERSION):
-            fields = {k: v for k, v in plain.items() if k not in ("format", "version")}
-            for name in ("times", "resident", "anonymous", "file", "shared"):
-                kind = np.float64 if name == "times" else np.int64
-                fields[name] = None if fields[name] is None else np.array(fields[name], kind)
-            for name, kind in (
-                ("faults", Faults),
-                ("switches", Switches),
-                ("io", IO),
-                ("machine", Machine),
-            ):
-                fields[name] = kind(**fields[name])
-            fields["imports"] = tuple(fields.get("imports", ()))
-            fields["marks"] = tuple(Mark(*mark) for mark in fields.get("marks", ()))
-            return cls(**fields)
-
 
 class Comparison(Tabled, dict[str, Recording]):
     """Methods by name, in the order given: `comparison["mmap"].peak.file`.
@@ -299,7 +278,7 @@ class Comparison(Tabled, dict[str, Recording]):
     def machine(self) -> Machine:
         return next(iter(self.values())).machine
 
-    def table(self, *meters: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self, *meters: str) -> Rows:
         """Header and rows, as text: a row per method, a column per meter (without names: every
         meter measured).
         """

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from ..lasting import progress_bar
 from ..units import MiB, size
 from . import marks, sampler, stacks
 from .machine import Machine, here
-from .process import GRACE_S, Process, named, pickled, show
+from .process import GRACE_S, Child, named, pickled, shown, spawn
 from .recording import IO, Comparison, Faults, Mark, Recording, Switches
 from .sampler import Sample
 
@@ -36,6 +36,8 @@ TRACED = ("heap_peak", "heap_left", "stack")  # what traced runs give
 MOST_TRACED = 1024 * MiB  # what memray may write to the disk
 SENDING = 4 * MiB  # memory that sending a result takes, on top of the result's own size
 KINDS = ("anonymous", "file", "shared", "resident")
+ENDED_BY_ITSELF = ("returned", "raised")
+Samples = list[tuple[float, Sample]]  # when it was taken, and what it saw
 
 
 def measure(function: Callable, *args: Any, name: str | None = None, **options: Any) -> Recording:
@@ -129,11 +131,7 @@ class Options:
 def _chosen(options: Mapping[str, Any], of: str, *more: str) -> Options:
     known = (
         *more,
-        *(
-            field.name
-            for field in fields(Options)
-            if field.name not in ("printed", "command", "stop")
-        ),
+        *(one.name for one in fields(Options) if one.name not in ("printed", "command", "stop")),
     )
     if unknown := ", ".join(sorted(options.keys() - known)):
         raise TypeError(f"{of} has no option {unknown}; its options: {', '.join(known)}")
@@ -160,40 +158,49 @@ def measured(
         if isinstance(a, str | os.PathLike) and len(str(a)) < 4096 and os.path.exists(a)
     )
     machine = here(next(paths, None))  # the first path tells which file system was measured
-    before()
-    watch = _Watch(label, payload, options)
-    run = watch.recording(machine)
+
+    def once(options: Options, heap: bool = False, stack: tuple | None = None) -> Recording:
+        before()
+        return watched(label, payload, options, machine, heap, stack)
+
+    run = once(options)
     more = options.limit and 4 * options.limit + 64 * MiB
     slow = replace(options, memory_limit=more, timeout=4 * options.timeout, inspect=None)
-    alike = slow if run.ended in ("returned", "raised") else replace(options, inspect=None)
-    if options.heap and alike is slow:
-        before()
-        watch = _Watch(label, payload, slow, heap=True)
-        if watch.process.ended == run.ended:
-            run = replace(
-                run,
-                **{
-                    found: watch.process.mail.message.get(found)
-                    for found in ("heap_peak", "heap_left")
-                },
-            )
-    if options.stack and not watch.interrupted and not options.stop():
-        ends = {}
-        with tempfile.TemporaryDirectory() as folder:
-            limited = replace(alike, stop=lambda: options.stop() or written_too_much(folder))
-            for by_object in (False, True) if alike is slow else (False,):
-                before()
-                watch = _Watch(label, payload, limited, stack=(folder, by_object))
-                ends[by_object] = watch.process.ended
-                if watch.interrupted or watch.process.ended not in ("returned", "raised"):
-                    break
-                if os.path.exists(os.path.join(folder, "tracemalloc")):  # which tells all at once
-                    break
-            run = replace(run, stack=stacks.told(Path(folder), ends))
-    if watch.interrupted:
-        watch.interrupted.run = run
-        raise watch.interrupted
+    alike = slow if run.ended in ENDED_BY_ITSELF else replace(options, inspect=None)
+    try:
+        if options.heap and alike is slow:
+            traced = once(slow, heap=True)
+            if traced.ended == run.ended:
+                run = replace(run, heap_peak=traced.heap_peak, heap_left=traced.heap_left)
+        if options.stack and not options.stop():
+            ends = {}
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    each = (False, True) if alike is slow else (False,)
+                    _trace_stacks(once, alike, folder, each, ends)
+                finally:
+                    run = replace(run, stack=stacks.told(Path(folder), ends))
+    except KeyboardInterrupt as stop:
+        stop.run = run
+        raise
     return run
+
+
+def _trace_stacks(
+    once: Callable[..., Recording],
+    options: Options,
+    folder: str,
+    each: Sequence[bool],
+    ends: dict[bool, str],
+) -> None:
+    """Notes in `ends` how the run without small objects ended, and that with them."""
+    limited = replace(options, stop=lambda: options.stop() or written_too_much(folder))
+    for by_object in each:
+        ends[by_object] = "interrupted"
+        ends[by_object] = once(limited, stack=(folder, by_object)).ended
+        at_once = os.path.exists(os.path.join(folder, "tracemalloc"))  # which tells both
+        if at_once or ends[by_object] not in ENDED_BY_ITSELF:
+            break
 
 
 def written_too_much(folder: str) -> str | None:
@@ -304,117 +311,101 @@ def imports_of_ours(tree: ast.AST) -> list[str]:
     return sorted(name for name in found if name.partition(".")[0] == __name__.partition(".")[0])
 
 
-class _Watch:
-    """Calls the function in a fresh process, and watches it from beginning to end: `base` before
-    the call, `samples` until the function had returned, `last` while its result was still there,
-    and `later` ones.
+def watched(
+    label: str,
+    payload: bytes,
+    options: Options,
+    machine: Machine,
+    heap: bool = False,
+    stack: tuple | None = None,
+) -> Recording:
+    """Calls the function in a fresh process, and watches it from beginning to end.
 
     heap, stack  trace it: the heap by tracemalloc, and stacks, which files in a folder will tell
       (see inside.Stacks)
     """
+    with ExitStack() as at_end:
+        if heap or stack:  # a traced run prints the same again
+            printed = at_end.enter_context(tempfile.TemporaryFile())
+        elif (printed := options.printed) is None:
+            printed = at_end.enter_context(shown())
+        asked = {"asked": options.stop, "objects": options.objects}
+        child = spawn(label, printed, LARGEST_RESULT, options.command, **asked)
+        child = at_end.enter_context(child)
+        how = {name: getattr(options, name) for name in ("modules", "calls", "warm")}
+        child.send(payload, **how, heap=heap, stack=stack)
+        child.greet(label, options.timeout if options.warm else 0)
+        memory = sampler.choose()(child.mail.pid, child.watch and child.process.pid)
+        at_end.callback(memory.close)
+        check_interval(options.interval, memory)
+        base = memory.read(thorough=True)
+        if base is None:
+            raise child.not_loaded(label)
+        watch = Watch(child, memory, base, options, time.perf_counter())
+        try:
+            child.allow(b"call")
+            watch.sample(child.mail.done.wait, watch.samples)
+            watch.saw_end = time.perf_counter()
+            if child.mail.done.is_set() and not child.stopped:
+                watch.last = memory.read(thorough=True)  # its result is still there
+                if options.inspect and watch.last:
+                    watch.look(options.inspect)
+                child.allow(b"report")
+                watch.sample(child.mail.report.wait, watch.later, LARGEST_RESULT)
+            if not child.stopped:
+                child.allow(b"end")
+                end = time.perf_counter() + GRACE_S
+                watch.sample(watch.has_ended, watch.later, LARGEST_RESULT, end)
+                child.leave(end)
+        except KeyboardInterrupt as stop:
+            child.stop("interrupted")
+            stop.run = recording(watch, machine)
+            raise
+    return recording(watch, machine)
 
-    def __init__(
+
+def check_interval(interval: float, memory: sampler.Sampler) -> None:
+    pauses = iter((0.01, 0.1, 0.5))  # a busy machine may be slow for a moment
+    while interval < (least := 4 * sampler.cost(memory)):
+        if (pause := next(pauses, None)) is None:
+            least = f"{max(0.001, 2 * least):.3g} or more"
+            raise ValueError(
+                f"interval={interval!r} s is below what this machine can do; use {least}"
+            )
+        time.sleep(pause)
+
+
+@dataclass
+class Watch:
+    """What was seen of a child: `base` before the call, `samples` until the function had returned,
+    `last` while its result was still there, and `later` ones.
+    """
+
+    child: Child
+    memory: sampler.Sampler
+    base: Sample
+    options: Options
+    began: float
+    saw_end: float | None = None
+    last: Sample | None = None
+    samples: Samples = field(default_factory=list)
+    later: Samples = field(default_factory=list)
+
+    def sample(
         self,
-        label: str,
-        payload: bytes,
-        options: Options,
-        heap: bool = False,
-        stack: tuple | None = None,
-    ):
-        self.process = process = Process(label, LARGEST_RESULT, options.objects, options.stop)
-        self.options, self.last, self.interrupted = options, None, None
-        traced = heap or stack
-        self.samples: list[tuple[float, Sample]] = []
-        self.later: list[tuple[float, Sample]] = []
-        with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
-            if options.printed is None and not traced:  # a traced run prints the same again
-                at_end.callback(show, printed)
-            process.start(
-                printed if options.printed is None or traced else options.printed,
-                at_end,
-                options.command,
-            )
-            how = {
-                "modules": tuple(options.modules),
-                "calls": tuple(options.calls),
-                "warm": options.warm,
-            }
-            process.send(payload, **how, heap=heap, stack=stack)
-            process.greet(label, options.timeout if options.warm else 0)
-            self.memory = sampler.choose()(
-                process.mail.pid, process.process.pid if process.sock else None
-            )
-            at_end.callback(self.memory.close)
-            self._before_the_call()
-            try:
-                self._through_the_call()
-            except KeyboardInterrupt as stop:
-                self.interrupted, process.stopped, self.saw_end = (
-                    stop,
-                    "interrupted",
-                    time.perf_counter(),
-                )
-
-    def _before_the_call(self) -> None:
-        options = self.options
-        pauses = iter((0.01, 0.1, 0.5))  # a busy machine may be slow for a moment
-        while options.interval < (least := 4 * sampler.cost(self.memory)):
-            if (pause := next(pauses, None)) is None:
-                least = f"{max(0.001, 2 * least):.3g} or more"
-                raise ValueError(
-                    f"interval={options.interval!r} s is below what this machine can do; use "
-                    f"{least}"
-                )
-            time.sleep(pause)
-        self.base = self.memory.read(thorough=True)
-        if self.base is None:
-            raise self.process.not_loaded(self.process.name)
-        self.began = time.perf_counter()
-        self.end = self.began + options.timeout
-
-    def _through_the_call(self) -> None:
-        process = self.process
-        mail = self.process.mail
-        options = self.options
-        process.allow(b"call")
-        self._sample(mail.done.wait, self.samples)
-        self.saw_end = time.perf_counter()
-        if mail.done.is_set() and not process.stopped:
-            self.last = self.memory.read(thorough=True)  # its result is still there
-            if options.inspect and self.last:
-                try:
-                    pool = ThreadPoolExecutor(1)  # so that the limits hold meanwhile
-                    looked = pool.submit(options.inspect, mail.pid)
-                    pool.shutdown(wait=False)
-                    self._sample(lambda seconds: wait([looked], seconds).done, self.later)
-                    if not process.stopped:
-                        looked.result()
-                # as /proc answers about a process that ends meanwhile: then its end is the result
-                except OSError:
-                    process.leave()
-                    if process.alive():
-                        raise
-            process.allow(b"report")
-            self._sample(mail.report.wait, self.later, LARGEST_RESULT)
-        if not process.stopped:
-            process.allow(b"end")
-            self.end = time.perf_counter() + GRACE_S
-            self._sample(self._has_ended, self.later, LARGEST_RESULT)
-            if process.stopped == "timed out":
-                process.stopped = None
-            elif not process.stopped:
-                process.leave()
-
-    def _sample(
-        self, over: Callable[[float], bool], into: list[tuple[float, Sample]], allowance: int = 0
+        over: Callable[[float], bool],
+        into: Samples,
+        allowance: int = 0,
+        grace: float | None = None,
     ) -> None:
         """Samples until `over`, which does the waiting, says so; or the process has ended; or it is
-        stopped.
+        stopped. Only until `grace`, if that's given: then nothing is stopped for it.
         """
-        process = self.process
+        child = self.child
         limit = self.options.limit
         due = time.perf_counter()
-        while not process.stopped:
+        end = grace or self.began + self.options.timeout
+        while not child.stopped:
             now = time.perf_counter()
             if now >= due:
                 sample = self.memory.read()
@@ -423,24 +414,36 @@ class _Watch:
                 into.append((now, sample))
                 took = time.perf_counter() - now
                 due = max(due + self.options.interval, now + took + min(2 * took, LONGEST_PAUSE_S))
-                if limit is not None and self._own(sample) > limit + allowance:
-                    process.stopped = "memory limit"
-            elif not process.alive():
+                if limit is not None and self.own(sample) > limit + allowance:
+                    child.stop("memory limit")
+            elif not child.alive():
                 break
-            if now > self.end:
-                process.stopped = process.stopped or "timed out"
-            elif reason := process.reason_to_stop():
-                process.stopped = reason
-            elif not process.stopped and over(
-                max(0, min(due, self.end, now + LONGEST_WAIT_S) - time.perf_counter())
-            ):
+            if now > end:
+                child.stop(None if grace else "timed out")
+                break
+            child.keep_to_limits()
+            pause = min(due, end, now + LONGEST_WAIT_S) - time.perf_counter()
+            if not child.stopped and over(max(0, pause)):
                 break
 
-    def _has_ended(self, seconds: float) -> bool:
+    def has_ended(self, seconds: float) -> bool:
         time.sleep(seconds)
-        return not self.process.alive()
+        return not self.child.alive()
 
-    def _own(self, sample: Sample) -> int:
+    def look(self, inspect: Callable[[int], None]) -> None:
+        pool = ThreadPoolExecutor(1)  # so that the limits hold meanwhile
+        looked = pool.submit(inspect, self.child.mail.pid)
+        pool.shutdown(wait=False)
+        self.sample(lambda seconds: wait([looked], seconds).done, self.later)
+        try:
+            if not self.child.stopped:
+                looked.result()
+        except OSError:  # as /proc answers about a process that ends meanwhile: then that counts
+            self.child.leave()
+            if self.child.alive():
+                raise
+
+    def own(self, sample: Sample) -> int:
         """Growth that only swap could take: anonymous and shared, or all of resident where kinds
         are unknown.
         """
@@ -448,48 +451,50 @@ class _Watch:
             return sample.resident - self.base.resident
         return sample.anonymous + sample.shared - self.base.anonymous - self.base.shared
 
-    def recording(self, machine: Machine) -> Recording:
-        """What counts is what this process saw. The child's clock may only make that more exact.
-        Growth after the function has returned counts only where it is more than sending the result
-        takes.
-        """
-        message = self.process.mail.message
-        base = self.base
-        began = min(max(message.get("began", 0), self.began), self.saw_end)
-        finished = min(max(message.get("finished", self.saw_end), began), self.saw_end)
-        samples = [(min(max(t, began), finished), s) for t, s in self.samples]
-        if self.last:
-            most = self._own(self.last) + len(self.process.mail.value) + SENDING
-            samples += [(finished, s) for _, s in self.later if self._own(s) > most]
-            samples.append((finished, self.last))
-        samples = samples or [(began, base)]
-        kinds = [kind for kind in KINDS if getattr(base, kind) is not None]
-        growth = {
-            k: np.array([getattr(s, k) - getattr(base, k) for _, s in samples], np.int64)
-            for k in kinds
-        }
-        virtual = [s.virtual - base.virtual for _, s in samples if s.virtual is not None]
-        count = message.get("counters", {}).get
-        value, refused = self.process.value
-        return Recording(
-            name=self.process.name,
-            machine=machine,
-            times=np.round([t - began for t, _ in samples], 6),
-            **growth,
-            faults=Faults(count("minor"), count("major")),
-            switches=Switches(count("voluntary"), count("involuntary")),
-            io=IO(*map(count, ("syscr", "syscw", "rchar", "wchar", "read_bytes", "write_bytes"))),
-            wall=round(finished - began, 6),
-            user=count("user"),
-            system=count("system"),
-            value=value,
-            high_water=message.get("high_water"),
-            imported=message.get("imported"),
-            imports=tuple(message.get("imports", ())),
-            marks=tuple(Mark(*mark) for mark in message.get("marks", ())),
-            marked=message.get("marked", 0),
-            virtual_peak=max(0, max(virtual)) if virtual else None,
-            ended=self.process.ended,
-            error=self.process.error or refused,
-            unseen=self.memory.unseen,
-        )
+
+def recording(watch: Watch, machine: Machine) -> Recording:
+    """What counts is what this process saw. The child's clock may only make that more exact.
+    Growth after the function has returned counts only where it is more than sending the result
+    takes.
+    """
+    child = watch.child
+    base = watch.base
+    saw_end = watch.saw_end or time.perf_counter()
+    message = child.mail.message
+    began = min(max(message.get("began", 0), watch.began), saw_end)
+    finished = min(max(message.get("finished", saw_end), began), saw_end)
+    samples = [(min(max(t, began), finished), s) for t, s in watch.samples]
+    if watch.last:
+        most = watch.own(watch.last) + len(child.mail.value) + SENDING
+        samples += [(finished, s) for _, s in watch.later if watch.own(s) > most]
+        samples.append((finished, watch.last))
+    samples = samples or [(began, base)]
+    kinds = [kind for kind in KINDS if getattr(base, kind) is not None]
+    growth = {
+        k: np.array([getattr(s, k) - getattr(base, k) for _, s in samples], np.int64) for k in kinds
+    }
+    virtual = [s.virtual - base.virtual for _, s in samples if s.virtual is not None]
+    count = message.get("counters", {}).get
+    value, refused = child.value
+    told = ("high_water", "heap_peak", "heap_left", "imported")
+    return Recording(
+        name=child.name,
+        machine=machine,
+        times=np.round([t - began for t, _ in samples], 6),
+        **growth,
+        faults=Faults(count("minor"), count("major")),
+        switches=Switches(count("voluntary"), count("involuntary")),
+        io=IO(*map(count, ("syscr", "syscw", "rchar", "wchar", "read_bytes", "write_bytes"))),
+        wall=round(finished - began, 6),
+        user=count("user"),
+        system=count("system"),
+        value=value,
+        **{name: message.get(name) for name in told},
+        imports=tuple(message.get("imports", ())),
+        marks=tuple(Mark(*mark) for mark in message.get("marks", ())),
+        marked=message.get("marked", 0),
+        virtual_peak=max(0, *virtual) if virtual else None,
+        ended=child.ended,
+        error=child.error or refused,
+        unseen=watch.memory.unseen,
+    )

@@ -15,6 +15,7 @@ import psutil
 from ..libc import libc
 from ..units import MiB
 from . import maps
+from .tables import Count
 
 SLOWEST_S = 0.1  # of processor time, for a look at all processes
 MOST_SOCKETS = 16  # what waits in a socket is no process's memory, and may be some MiB
@@ -27,11 +28,11 @@ class Sample(NamedTuple):
     tell.
     """
 
-    anonymous: int | None
-    file: int | None
-    shared: int | None
+    anonymous: Count
+    file: Count
+    shared: Count
     resident: int
-    virtual: int | None = None
+    virtual: Count = None
 
 
 class ProcStatus:

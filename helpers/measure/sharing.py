@@ -5,16 +5,15 @@
 import errno
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..units import in_words
 from . import maps
-from .plain import fields, json_or_repr, reading
-from .tables import NONE, Tabled
+from .plain import Measured, fields
+from .tables import NONE, Count, Rows, Tabled
 
-FORMAT, VERSION = "zero-copy sharing", 1
 COLUMNS = {
     "rss": "resident (RSS)",
     "pss": "PSS",
@@ -41,23 +40,24 @@ class Shares:
     """
 
     name: str
-    pid: int | None
-    rss: int | None
-    pss: int | None
-    uss: int | None
-    anonymous: int | None
-    file: int | None
-    private_dirty: int | None
+    pid: Count
+    rss: Count
+    pss: Count
+    uss: Count
+    anonymous: Count
+    file: Count
+    private_dirty: Count
     value: Any = None
     ended: str = ""
 
 
 @dataclass(frozen=True, repr=False)
-class Sharing(Tabled):
+class Sharing(Measured, Tabled):
     """A row per process. `what`: "in use", or "growth" since the work began. `why`: why there are
     no rows.
     """
 
+    form = "zero-copy sharing"
     rows: tuple[Shares, ...]
     what: str = "in use"
     why: str = ""
@@ -82,7 +82,7 @@ class Sharing(Tabled):
             self.what == "growth"
         )
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self) -> Rows:
         if self.why:
             return ("process", "measured"), [(NONE, f"not here: {self.why}")]
         named = []
@@ -96,22 +96,6 @@ class Sharing(Tabled):
             for name, figures in named
         ]
         return ("process", *COLUMNS.values()), rows
-
-    def to_json(self) -> dict:
-        """Plain data. A value that JSON can't hold becomes its repr."""
-        rows = [asdict(row) | {"value": json_or_repr(row.value)} for row in self.rows]
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "what": self.what,
-            "why": self.why,
-            "rows": rows,
-        }
-
-    @classmethod
-    def from_json(cls, plain: Mapping) -> "Sharing":
-        with reading(plain, FORMAT, VERSION):
-            return cls(tuple(Shares(**row) for row in plain["rows"]), plain["what"], plain["why"])
 
 
 def sharing(pids: Mapping[str, int] | Iterable[int]) -> Sharing:

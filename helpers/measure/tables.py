@@ -9,12 +9,14 @@ from html import escape
 from ..units import NOT_MEASURED
 
 NONE = "–"  # there can be no such figure
+Rows = tuple[tuple[str, ...], list[tuple[str, ...]]]  # a header and rows of text
+Count = int | None  # None: not measured here
 # as wide as its text asks, however narrow the table
 CAPTION = "width:max-content;max-width:min(34em,75vw)"
 
 
 class Tabled:
-    """Shows its `table()`, which is a header and rows of text: in a terminal, and under its `title`
+    """Shows its `table()`, which gives Rows: in a terminal, and under its `title`
     in a notebook.
     """
 

@@ -3,7 +3,7 @@ zero-copy, proved.
 """
 
 import mmap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -14,13 +14,15 @@ import numpy as np
 from ..owners import link_of, mapping_under, way_to_owner
 from ..units import NOT_MEASURED, in_words
 from . import maps
-from .lenders import lender_of, register
 from .pages import PageMap, extent, page_map
-from .tables import NONE, Tabled
+from .tables import NONE, Count, Rows, Tabled
 
 MOST = 100  # parts that are looked at: a table can have thousands of columns
 MOST_COUNTED = 1_000_000  # references
 STRINGS = "strings of over 15 bytes lie elsewhere"
+# What gives an iterable of (name, part) or (name, part, note), or a Whereabouts.
+Describer = Callable[[Any], Any]
+DESCRIBERS: dict[type | str, Describer] = {}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,22 +52,22 @@ class Whereabouts(Tabled):
     address: int
     size: int
     path: Path | None
-    offset: int | None
+    offset: Count
     owners: tuple[tuple[str, str], ...]
     writable: bool
     reason: str | None
     states: PageMap
-    nbytes: int | None = None
+    nbytes: Count = None
     layout: str = ""
     note: str = ""
 
     @property
-    def pages(self) -> int | None:
+    def pages(self) -> Count:
         """How many pages hold the bytes; None if not measured."""
         return None if self.states.states is None else len(self.states)
 
     @property
-    def present(self) -> int | None:
+    def present(self) -> Count:
         """How many of these pages were in memory; None if not measured."""
         return self.states.present
 
@@ -101,7 +103,7 @@ class Whereabouts(Tabled):
     def title(self) -> str:
         return f"Where the bytes of this {self.owners[0][0]} lie"
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self) -> Rows:
         states = self.states
         yes = "yes" if self.writable else "no"
         rows = [
@@ -136,7 +138,7 @@ class Parts(Tabled, dict):
         super().__init__(parts)
         self.title = f"Where the parts of this {kind} lie"
 
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def table(self) -> Rows:
         if all(isinstance(part, str) for part in self.values()):
             return ("part", "what it is"), [*self.items()]
         rows = [
@@ -158,7 +160,7 @@ def where(x: Any) -> Whereabouts | Parts:
     lie all over the heap), ValueError for a closed mapping or an empty buffer, which lies nowhere.
     """
     try:
-        found = (lender_of(x) or of_buffer)(x)
+        found = describer_of(x)(x)
         refused = None
     except (TypeError, ValueError) as error:
         refused = error.with_traceback(None)
@@ -183,12 +185,43 @@ def where(x: Any) -> Whereabouts | Parts:
     return Parts(type(x).__name__, named)
 
 
-where.register = register
+def describes(*kinds: type | str) -> Callable[[Describer], Describer]:
+    """Tells `where` what a type of your own is made of:
+
+    @where.register(Picture)
+    def parts(picture):
+        yield "pixels", picture.pixels  # something with a buffer, or with parts of its own
+        yield "palette", picture.palette, "shared by all pictures"  # a note, if there is more to
+          say
+        yield "thumbnail", "in the file; where(picture.thumbnail()) reads it"  # what it is instead
+
+    A type that isn't imported for that is named by its library and its own name: "pandas.Series".
+    """
+
+    def keep(describer: Describer) -> Describer:
+        DESCRIBERS.update(dict.fromkeys(kinds, describer))
+        return describer
+
+    return keep
+
+
+where.register = describes
+
+
+def describer_of(value: Any) -> Describer:
+    """Of its class or the nearest base that has one, else `of_buffer`. No code of the class
+    runs.
+    """
+    for kind in type(value).__mro__:
+        name = f"{str(kind.__module__).partition('.')[0]}.{kind.__name__}"
+        if describer := DESCRIBERS.get(kind) or DESCRIBERS.get(name):
+            return describer
+    return of_buffer
 
 
 def parts_of(found: Any, name: str = "", note: str = "") -> Iterator[tuple[str, Whereabouts | str]]:
-    """What a lender gives, and the parts of that, under their full names. What it raises becomes a
-    line.
+    """What a describer gives, and the parts of that, under their full names. What it raises becomes
+    a line.
     """
     if isinstance(found, Whereabouts):
         found = replace(found, note="; ".join(filter(None, (found.note, note))))
@@ -198,11 +231,7 @@ def parts_of(found: Any, name: str = "", note: str = "") -> Iterator[tuple[str, 
     try:
         for role, part, *more in found:
             try:
-                part = (
-                    part
-                    if isinstance(part, (Whereabouts, str))
-                    else (lender_of(part) or of_buffer)(part)
-                )
+                part = part if isinstance(part, (Whereabouts, str)) else describer_of(part)(part)
             except (TypeError, ValueError) as error:
                 part = str(error)
             yield from parts_of(

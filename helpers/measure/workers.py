@@ -6,17 +6,16 @@ interpreter makes the data and is then forked. child.py is what runs there.
 """
 
 import operator
-import os
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, BinaryIO
+from functools import partial
+from typing import Any
 
 from ..units import MiB
 from . import maps
-from .process import START_LIMIT_S, Mail, Process, named, pickled, reply_channel, show
+from .process import START_LIMIT_S, Child, named, pickled, shown, spawn
 from .recording import ending
 from .run import Options
 from .sharing import COLUMNS, Shares, Sharing, sharing
@@ -69,98 +68,67 @@ def at_work(
         raise ValueError(f"workers needs at least 1 worker, not count={count!r}")
     if reason := maps.why_not():
         return Sharing((), "growth", reason)
-    with tempfile.TemporaryFile() as printed, ExitStack() as at_end:
-        at_end.callback(show, printed)
-        team = [Process(f"worker {i + 1}", LARGEST_VALUE, stop=options.stop) for i in range(count)]
-        if make:
-            return Sharing(
-                tuple(_forked(use, make, args, team, options, printed, at_end)), "growth"
-            )
-        name = named(use)
-        payload = pickled(use, args, name)
-        for worker in team:
-            worker.start(printed, at_end, options.command)
-        for worker in team:
-            worker.send(payload, modules=tuple(options.modules))
-        for worker in team:
-            worker.greet(name)
-        # only when all have started: they share the interpreter's file
-        before = [_read(worker) for worker in team]
+    payload = _carried(use, args, make)
+    names = [f"worker {number + 1}" for number in range(count)]
+    with shown() as printed, ExitStack() as at_end:
+        how = {"command": options.command, "asked": options.stop}
+        start = partial(spawn, printed=printed, largest=LARGEST_VALUE, **how)
+        started = [start("parent", forks=names)] if make else map(start, names)
+        team = [at_end.enter_context(child) for child in started]
+        for child in team:
+            child.send(payload, modules=tuple(options.modules))
+        for child in team:
+            child.greet(f"{named(make)} or {named(use)}" if make else named(use))
+        # Only when all have started: they share the interpreter's file.
+        before = [_read(child) for child in team]
         _let_all(team, options.timeout)
-        after = [_read(worker) for worker in team]
-        end = time.monotonic() + options.timeout
-        for worker in team:
-            worker.report(end)
-        for worker in team:
-            worker.leave()
-        return Sharing(tuple(map(_row, team, after, before)), "growth")
+        rows = (_with_forks if make else _alike)(team, before, options.timeout)
+    return Sharing(tuple(rows), "growth")
 
 
-def _forked(
-    use: Callable,
-    make: Callable,
-    args: tuple,
-    team: list[Process],
-    how: Options,
-    printed: BinaryIO,
-    at_end: ExitStack,
-) -> list[Shares]:
+def _carried(use: Callable, args: tuple, make: Callable | None) -> bytes:
+    if not make:
+        return pickled(use, args, named(use))
     try:
-        payload = pickled(make, args, named(make), use)
+        return pickled(make, args, named(make), use)
     except TypeError:
         pickled(use, (), named(use))  # if `use` can't travel, the error names it
         raise
-    parent = Process("parent", LARGEST_VALUE, stop=how.stop)
-    # whatever happens, nothing waits for the forks' ends of the pipes after this
-    with ExitStack() as started:
-        pipes = [_connect(worker, printed, at_end, started) for worker in team]
-        parent.start(
-            printed, at_end, how.command, descriptors=[fd for pair in pipes for fd in pair]
-        )
-    parent.send(payload, forks=pipes, modules=tuple(how.modules))
-    parent.greet(f"{named(make)} or {named(use)}")
-    before = _read(parent)
-    _let_all([parent], how.timeout)
-    end = time.monotonic() + (START_LIMIT_S if not parent.stopped and parent.alive() else 0)
-    team = [
-        m
-        for m in team
-        if m.mail.greeting.wait(max(0, end - time.monotonic())) and m.mail.pid is not None
-    ]
-    _let_all(team, how.timeout)
-    after = {process: _read(process) for process in (parent, *team)}
-    end = time.monotonic() + how.timeout
+
+
+def _alike(team: list[Child], before: list[Shares], timeout: float) -> list[Shares]:
+    after = [_read(worker) for worker in team]
+    end = time.perf_counter() + timeout
     for worker in team:
         worker.report(end)
+    for worker in team:
+        worker.leave()
+    return list(map(_row, team, after, before))
+
+
+def _with_forks(team: list[Child], before: list[Shares], timeout: float) -> list[Shares]:
+    (parent,) = team
+    end = time.perf_counter() + (START_LIMIT_S if not parent.stopped and parent.alive() else 0)
+    for fork in parent.forks:
+        if fork.mail.greeting.wait(max(0, end - time.perf_counter())) and fork.mail.pid:
+            team.append(fork)
+    _let_all(team[1:], timeout)
+    after = [_read(child) for child in team]
+    end = time.perf_counter() + timeout
+    for worker in team[1:]:
+        worker.report(end)
         worker.allow(b"end")
-    parent.report(time.monotonic() + START_LIMIT_S)  # it knows how the workers ended, once all have
-    for worker, code in zip(team, parent.mail.message.get("codes", ()), strict=False):
-        worker.code = code
+    parent.report(time.perf_counter() + START_LIMIT_S)
     parent.leave()
-    alive = sum(shares is not None for shares in after.values())
-    return [
-        _row(process, shares, _base(before, process is parent, alive))
-        for process, shares in after.items()
-    ]
+    alive = sum(shares is not None for shares in after)
+    bases = [_base(*before, child is parent, alive) for child in team]
+    return list(map(_row, team, after, bases))
 
 
-def _connect(
-    worker: Process, printed: BinaryIO, at_end: ExitStack, started: ExitStack
-) -> tuple[int, int]:
-    its_inbox, inbox = os.pipe()
-    started.callback(os.close, its_inbox)
-    inbox = at_end.enter_context(os.fdopen(inbox, "wb"))
-    replies, its_outbox = reply_channel(at_end, started)
-    worker.printed = printed
-    worker.inbox, worker.mail = inbox, Mail(replies, LARGEST_VALUE)
-    at_end.callback(worker.hang_up)
-    return its_inbox, its_outbox
-
-
-def _read(process: Process) -> Shares | None:
+def _read(child: Child) -> Shares | None:
     """None if it has ended."""
     try:
-        return sharing({process.name: process.mail.pid}).rows[0]
+        return sharing({child.name: child.mail.pid}).rows[0]
     except OSError:
         return None
 
@@ -190,16 +158,15 @@ def _base(before: Shares, parent: bool, family: int) -> Shares:
     )
 
 
-def _row(process: Process, after: Shares | None, base: Shares) -> Shares:
+def _row(child: Child, after: Shares | None, base: Shares) -> Shares:
     growth = {c: None if after is None else getattr(after, c) - getattr(base, c) for c in COLUMNS}
-    ended = ending(process.ended, process.error)
-    return Shares(process.name, process.mail.pid, **growth, value=process.value[0], ended=ended)
+    ended = ending(child.ended, child.error)
+    return Shares(child.name, child.mail.pid, **growth, value=child.value[0], ended=ended)
 
 
-def _let_all(team: Sequence[Process], timeout: float) -> None:
-    for process in team:
-        process.allow(b"call")
-    end = time.monotonic() + timeout
-    for process in team:
-        if not process.wait(process.mail.done, end) and process.alive():
-            process.stopped = process.stopped or "timed out"
+def _let_all(team: Sequence[Child], timeout: float) -> None:
+    for child in team:
+        child.allow(b"call")
+    end = time.perf_counter() + timeout
+    for child in team:
+        child.wait(child.mail.done, end)

@@ -23,9 +23,7 @@ from starlette.requests import Request
 from ..ideas.carts import MappedFile
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
-
-# no fcntl on Windows: lessons show this, but nobody serves
-from ..whole import fcntl, regular_file, sync_folder
+from ..whole import regular_file, sync_folder
 from .digits import digits_in
 from .validation import DISK_FULL, LENGTH, Part, Refused, room_on_disk
 from .versions import version_at, version_of
@@ -155,6 +153,8 @@ def try_lock(parts: Path) -> int | None:
     """The file of parts, open and locked; None if another request holds the lock, or has just
     published the file.
     """
+    import fcntl  # Windows, where nobody serves, doesn't have it
+
     file = os.open(parts, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
     with suppress(BlockingIOError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

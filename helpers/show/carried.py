@@ -10,7 +10,7 @@ from functools import _lru_cache_wrapper
 from types import CodeType, FunctionType
 from typing import Any
 
-from ..measure.travel import Pickler, found_by_name
+from ..measure.pickling import Pickler, found_by_name
 from ..owners import is_a
 
 INSTEAD = "Pass a path, and open or make it in what you measure"

@@ -15,7 +15,9 @@ from .figure import LOOK, QUIET, WARNING
 Line = tuple[str, Mapping[str, Any]]  # a text, and its look as keywords of matplotlib's Text
 
 LINE = 15  # the page's pixels: from one line to the next
-SIZE, SANS, MONO = LOOK["font.size"], "DejaVu Sans", "DejaVu Sans Mono"
+SIZE = LOOK["font.size"]
+SANS = "DejaVu Sans"
+MONO = "DejaVu Sans Mono"
 PLAIN: Mapping[str, Any] = {}
 BOLD = {"fontweight": "bold"}
 FAINT = {"color": QUIET}

@@ -1,7 +1,7 @@
-"""Which function is a student's answer, and what it needs of a notebook's cells. Nothing is
-executed here. It is what the last cell with `exercise("02.chunks").check(copy_small)` hands over,
-if that's an attempt: one rule, for the cells of a notebook and for those that a kernel has run.
-With it goes source, and nothing that the cells made.
+"""Which function is a student's answer, and what it needs of a notebook's cells: the imports and
+the definitions that it names, as source. Nothing is executed here. The answer is what the last cell
+with `exercise("02.chunks").check(copy_small)` hands over, if that's an attempt: one rule, for the
+cells of a notebook and for those that a kernel has run.
 """
 
 import ast
@@ -113,10 +113,6 @@ class Statement:
     node: ast.stmt
     step: CodeType
     text: str
-    # the names that it defines or changes ("*": any). True: nothing is left of what they were.
-    # False: they may be as before, or their objects are changed, as by `Table._fields_ = …` or
-    # `rows.append(1)`
-    binds: Mapping[str, bool]
 
     @cached_property
     def needs(self) -> set[str]:
@@ -127,6 +123,41 @@ class Statement:
             for op in steps
             if re.fullmatch("LOAD_(NAME|GLOBAL|FROM_DICT_OR_GLOBALS)", op.opname)
         }
+
+    @cached_property
+    def makes(self) -> set[str]:
+        """The names that stand for something else after it; "*" for any."""
+        steps = dis.get_instructions(self.step)
+        star = {"*"} & {alias.name for alias in getattr(self.node, "names", ())}
+        return star | {op.argval for op in steps if op.opname in ("STORE_NAME", "STORE_GLOBAL")}
+
+    @cached_property
+    def changes(self) -> set[str]:
+        """The names whose objects it changes: by an attribute, an item, a method, or a method as
+        decorator, as in `Table._fields_ = …`, `rows.append(1)`.
+        """
+        changed = [
+            part.value.func if isinstance(part, ast.Expr) else part
+            for part in ast.walk(self.node)
+            if isinstance(getattr(part, "ctx", None), ast.Store | ast.Del)
+            or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Call))
+        ]
+        return {*map(_root, getattr(self.node, "decorator_list", changed))} - {""}
+
+    @property
+    def runs(self) -> bool:
+        """Does it compute something, rather than define or rename it?"""
+        value = getattr(self.node, "value", None)
+        renames = isinstance(value, ast.Lambda) or getattr(value, "id", "_")[0] != "_"
+        return not renames and not isinstance(self.node, DEFINES)
+
+    def makes_anew(self, name: str) -> bool:
+        """Is nothing left of what the name stood for?"""
+        if name not in self.makes or not isinstance(self.node, (*DEFINES, *ASSIGNS)):
+            return False
+        # xml.dom, and *
+        adds = any({".", "*"} & {*alias.name} for alias in getattr(self.node, "names", ()))
+        return not adds and (isinstance(self.node, DEFINES) or name not in self.needs)
 
     def code(self, name: str) -> CodeType | None:
         """The code of the function of that name, if this is its `def`."""
@@ -147,10 +178,12 @@ def answer(exercise: Any, cells: Sequence[Cell], in_kernel: Collection[str] = ()
     program = [*statements(cells)]
     other = None
     checked = [*_checked(program, exercise.key)]
-    defined = [at for at in reversed(range(len(program))) if exercise.name in program[at].binds]
-    for number, (at, value) in enumerate(
-        [*checked, *((at, ast.Name(exercise.name)) for at in defined)]
-    ):
+    defined = [
+        (at, ast.Name(exercise.name))
+        for at in reversed(range(len(program)))
+        if exercise.name in program[at].makes
+    ]
+    for number, (at, value) in enumerate([*checked, *defined]):
         source = source_of(program, at, value, exercise.name, in_kernel)
         if source and exercise.is_attempt(source.code):
             below = [one.code(source.name) for one in program[at + 1 :] if number < len(checked)]
@@ -171,13 +204,13 @@ def handed_over(function: Any, name: str, key: str) -> Source:
     """
     for cells, space, in_kernel in _places(function):
         program = [*statements(cells)]
-        here = (
-            one
-            for one in _checked(program, key)
-            if program[one[0]].step.co_filename == cells[-1][0]
-        )
         called = next((known for known in (name, *space) if space.get(known) is function), "")
-        at, value = next(here, (len(program) - 1, ast.Name(called)))
+        here = [
+            (at, of)
+            for at, of in _checked(program, key)
+            if program[at].step.co_filename == cells[-1][0]
+        ]
+        at, value = here[0] if here else (len(program) - 1, ast.Name(called))
         if source := source_of(program[: at + 1], at, value, name, in_kernel):
             return source
     raise NotCarried(f"no cell shows its source. Define `{name}` in a cell, and hand that over.")
@@ -205,18 +238,15 @@ def _checked(program: Sequence[Statement], key: str) -> Iterator[tuple[int, ast.
     """The statements that check the exercise, the last first, and what each hands over."""
     for at in reversed(range(len(program))):
         for call in () if isinstance(program[at].node, DEFINES) else ast.walk(program[at].node):
-            if (
-                isinstance(call, ast.Call)
-                and getattr(call.func, "attr", "") == "check"
-                and call.args
-            ):
-                # one = exercise("02.chunks")
-                by = makers(program[:at], getattr(call.func.value, "id", ""))
-                parts = ast.walk(by[-1].node if by else call.func.value)
-                # for one in (first, second): …
-                is_own = getattr(call.args[0], "id", "") in program[at].binds
-                if not is_own and any(getattr(part, "value", None) == key for part in parts):
-                    yield at, call.args[0]
+            match call:
+                case ast.Call(ast.Attribute(asked, "check"), [value, *_]):
+                    # one = exercise("02.chunks")
+                    by = makers(program[:at], getattr(asked, "id", ""))
+                    parts = ast.walk(by[-1].node if by else asked)
+                    # for one in (first, second): …
+                    is_own = getattr(value, "id", "") in program[at].makes
+                    if not is_own and any(getattr(part, "value", None) == key for part in parts):
+                        yield at, value
 
 
 def _places(function: Any) -> Iterator[tuple[list[Cell], Mapping[str, Any], Collection[str]]]:
@@ -311,17 +341,13 @@ def not_python(cells: Sequence[Cell], name: str) -> str | None:
 
 def makers(program: Sequence[Statement], name: str) -> list[Statement]:
     """The statements that make what the name stands for after all of these."""
-    binding = [one for one in program if name in one.binds]
-    anew = [
-        one.binds[name] and (isinstance(one.node, DEFINES) or name not in one.needs)
-        for one in binding
-    ]
-    last = max((at for at in range(len(anew)) if anew[at]), default=0)
-    # whose functions don't change it: os.remove(path)
-    imports = binding and isinstance(binding[last].node, IMPORTS)
-    return [
-        one for one in binding[last:] if not imports or isinstance(one.node, (*IMPORTS, *ASSIGNS))
-    ]
+    by = [one for one in program if name in one.makes or name in one.changes]
+    last = max((at for at, one in enumerate(by) if one.makes_anew(name)), default=0)
+    if by and isinstance(by[last].node, IMPORTS):
+        # its functions don't change it: os.remove(path)
+        by = [one for one in by[last:] if isinstance(one.node, (*IMPORTS, *ASSIGNS))]
+        last = 0
+    return by[last:]
 
 
 def source_of(
@@ -343,48 +369,37 @@ def source_of(
     if isinstance(value, ast.Name):
         name = value.id
     else:
-        node = ast.fix_missing_locations(
-            ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], value), value)
-        )
-        above = [*above, _statement(node, above[-1].step.co_filename, above[-1].text)]
+        made = ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], value), value)
+        here = above[-1].step.co_filename, above[-1].text
+        above = [*above, _statement(ast.fix_missing_locations(made), *here)]
 
-    def carry(need: str, user: str) -> None:
-        """`user` is the value that is computed from this name when its cell runs; "" if that only
-        defines something.
+    def carry(need: str, value: str) -> None:
+        """`value` is what is computed from this name when its cell runs; "" if that only defines
+        something.
         """
-        if (need, user) in visited:
+        if (need, value) in visited:
             return
-        visited.add((need, user))
-        by = (
-            makers(above, need)
-            or makers(below, need)
-            or ([] if hasattr(builtins, need) else makers(program, "*"))
-        )
+        visited.add((need, value))
+        by = makers(above, need) or makers(below, need)
+        if not by and not hasattr(builtins, need):
+            by = makers(program, "*")
         if not by and need in in_kernel and need != name:
             raise NotCarried(NO_CELL.format(need))
         for one in by:
-            result = getattr(one.node, "value", None)
-            modules = imported(one.node)
-            # h = g, but not n = _
-            alias = isinstance(result, ast.Lambda) or getattr(result, "id", "_")[0] != "_"
-            runs = not (alias or isinstance(one.node, DEFINES))
-            if own := next((module for module in modules if not _is_installed(module)), ""):
-                raise NotCarried(OWN_FILE.format(own))
-            asks = sorted(one.needs & ASKS) + ["await"] * bool(
-                one.step.co_flags & inspect.CO_COROUTINE
-            )
-            measures = [
-                module
-                for module in modules
-                if module.startswith(COURSE) and not module.startswith(ANYWHERE)
-            ]
-            if (runs and asks) or (user and measures):
-                raise NotCarried(ONLY_THERE.format(user or need, *asks, need))
+            for module in imported(one.node):
+                if not _is_installed(module):
+                    raise NotCarried(OWN_FILE.format(module))
+                if value and module.startswith(COURSE) and not module.startswith(ANYWHERE):
+                    raise NotCarried(ONLY_THERE.format(value, need))
+            computed = value
+            if one.runs:
+                computed = value or need
+                if asks := sorted(one.needs & ASKS):
+                    raise NotCarried(ONLY_THERE.format(computed, asks[0]))
+                if one.step.co_flags & inspect.CO_COROUTINE:
+                    raise NotCarried(ONLY_THERE.format(computed, "await"))
             for more in sorted(one.needs):
-                carry(
-                    more,
-                    user or need if runs else "" if isinstance(one.node, ast.ClassDef) else user,
-                )
+                carry(more, "" if isinstance(one.node, ast.ClassDef) else computed)
             steps[id(one)] = one
 
     carry(name, "")
@@ -406,38 +421,17 @@ def source_of(
 def _statement(node: ast.stmt, file: str, text: str) -> Statement:
     """Raises one of NOT_PYTHON if it doesn't compile."""
     with warnings.catch_warnings(action="ignore"):
-        step = compile(
-            ast.Module([node], []), file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
-        )
-    names = [alias.name for alias in node.names] if isinstance(node, IMPORTS) else []
-    anew = isinstance(node, (*DEFINES, *ASSIGNS)) and not any("." in name for name in names)
-    stored = {
-        op.argval: anew
-        for op in dis.get_instructions(step)
-        if op.opname in ("STORE_NAME", "STORE_GLOBAL")
-    }
-    return Statement(
-        node, step, text, dict.fromkeys([*_changed(node), *{"*"} & {*names}], False) | stored
-    )
+        module = ast.Module([node], [])
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        return Statement(node, compile(module, file, "exec", flags, dont_inherit=True), text)
 
 
-def _changed(node: ast.stmt) -> Iterator[str]:
-    """The names whose objects it changes: by an attribute, an item, a method, or a method as
-    decorator.
-    """
-    parts = [*ast.walk(node)]
-    roots = [part for part in parts if isinstance(getattr(part, "ctx", None), ast.Store | ast.Del)]
-    roots += [
-        part.value.func
-        for part in parts
-        if isinstance(part, ast.Expr) and isinstance(part.value, ast.Call)
-    ]
-    for root in getattr(node, "decorator_list", roots):
-        inside = root
-        while isinstance(inside, ast.Attribute | ast.Subscript):
-            inside = inside.value
-        if isinstance(inside, ast.Name) and inside is not root:
-            yield inside.id
+def _root(node: ast.AST) -> str:
+    """The name that an attribute or an item is of; "" for a name itself."""
+    inside = node
+    while isinstance(inside, ast.Attribute | ast.Subscript):
+        inside = inside.value
+    return inside.id if isinstance(inside, ast.Name) and inside is not node else ""
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import unicodedata
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -11,6 +12,14 @@ from textwrap import indent
 import mistune
 
 from ..folders import ROOT
+
+# Letters and marks that show nothing, so that two names look alike. UCD,
+# Default_Ignorable_Code_Point; Braille's blank.
+BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"  # part of how names are spelt
+UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True)
@@ -110,4 +119,26 @@ def short(text: str, most: int = 1000) -> str:
         text = f"{text[: most * 2 // 3]} … {text[-(most // 4) :]}"
     return "".join(
         char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text
+    )
+
+
+def one_line(text: str, most: int | None = None) -> str:
+    """Text for any page, table or terminal: nothing that breaks the line, isn't text, or can't be
+    seen (some of that turns the text after it around: UAX #9, "Explicit Directional Formatting")
+    but JOINERS; cut to `most` characters.
+    """
+    text = BLANK.sub("", text)
+    instead = {"Cf": "", "Cc": " ", "Zs": " ", "Zl": " ", "Zp": " "}  # by category
+    kept = (
+        c if c.isprintable() or c in JOINERS else instead.get(unicodedata.category(c), UNKNOWN)
+        for c in text
+    )
+    shown = unicodedata.normalize("NFC", " ".join("".join(kept).split()).strip(JOINERS + " "))
+    return shown if most is None or len(shown) <= most else shown[: most - 1] + "…"
+
+
+def units_kept(text: str) -> str:
+    """The text with no line break between a number and its unit: "282 MiB"."""
+    return re.sub(
+        r"(?<=[0-9]) (?=(?:[KMGT]iB|B|bytes|s|ms|%)(?![\w/]))", "\N{NO-BREAK SPACE}", text
     )

@@ -2,21 +2,24 @@
 dask's plans.
 """
 
-from collections.abc import Iterable
+from ..whereabouts import describes
 
 
-def Dataset(x) -> Iterable[tuple]:
+@describes("xarray.Dataset")
+def dataset(x):
     return x.variables.items()
 
 
-def DataArray(x) -> list[tuple]:
+@describes("xarray.DataArray")
+def data_array(x):
     return [
         ("values", x.variable),
         *((f"coordinate {name}", found.variable) for name, found in x.coords.items()),
     ]
 
 
-def Variable(x) -> list[tuple]:
+@describes("xarray.Variable")
+def variable(x):
     data = x._data
     wrappers = []
     while type(data).__module__.startswith("xarray."):
@@ -27,7 +30,8 @@ def Variable(x) -> list[tuple]:
     return [("", data, wrappers and f"in xarray's {', '.join(wrappers)}")]
 
 
-def Array(x) -> list[tuple]:
+@describes("dask.Array")
+def array(x):
     return [
         (
             "plan",

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..teach.predict import NUMBERS, near
-from .charts import MIN_ANSWERS
-from .lessons import Question
+from .questions import Question
 
+MIN_ANSWERS = 5  # with fewer answers nothing is drawn
 Pairs = Sequence[tuple[Any, Any]]  # each voter's first and second answer, None where there is none
 # Up to which per cent of right answers talk helps (teacher/votes.md).
 RULE = {

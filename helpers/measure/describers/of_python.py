@@ -3,10 +3,11 @@ memory, and BytesIO.
 """
 
 from ...owners import address_of, link_of
-from ..whereabouts import Whereabouts, of_buffer
+from ..whereabouts import describes, of_buffer
 
 
-def _Pointer(x) -> list[tuple]:
+@describes("_ctypes._Pointer", "ctypes.c_void_p", "ctypes.c_char_p", "ctypes.c_wchar_p")
+def pointer(x):
     target = "none: it is a null pointer"
     if link := link_of(x):
         target = link.to
@@ -15,14 +16,13 @@ def _Pointer(x) -> list[tuple]:
     return [("the pointer", of_buffer(x)), ("its target", target)]
 
 
-c_void_p = c_char_p = c_wchar_p = _Pointer
-
-
-def BytesIO(x) -> Whereabouts:
+@describes("_io.BytesIO")
+def bytes_io(x):
     return of_buffer(x.getbuffer())
 
 
-def SharedMemory(x) -> Whereabouts:
+@describes("multiprocessing.SharedMemory")
+def shared_memory(x):
     if x.buf is None:
         raise ValueError("this SharedMemory is closed: it no longer shows any bytes")
     return of_buffer(x.buf)

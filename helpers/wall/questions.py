@@ -1,10 +1,7 @@
-"""What the outputs say about a lesson: its title, its exercises, the predictions it asks for, and
-the measurements.
-"""
+"""What a lesson asks: its predictions and quizzes, and what was measured."""
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,8 +10,6 @@ from typing import Any, Literal
 from bs4 import BeautifulSoup
 
 from ..folders import BUILD, DATA, NOTEBOOKS, write_whole
-from ..teach import Exercise
-from ..teach import exercise as exercise_of
 from ..teach.predict import Kind, Prediction, Value
 from ..teach.quizzes import quizzes
 from ..teach.words import plain
@@ -93,18 +88,6 @@ def question(key: str, values: Mapping[str, Any]) -> Question:
     """
     values = dict(values)
     return Question(key, text=values.pop("question"), names=tuple(values.pop("names")), **values)
-
-
-@cache
-def exercise(key: str) -> Exercise | None:
-    """None if this edition no longer has the exercise."""
-    with suppress(ValueError):
-        return exercise_of(key)
-
-
-def exercise_title(key: str) -> str:
-    task = exercise(key)
-    return task.title if task else key
 
 
 def _asked(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:

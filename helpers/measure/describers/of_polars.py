@@ -4,12 +4,16 @@ copy of.
 
 import sys
 
+from ..whereabouts import describes
 
-def DataFrame(x) -> list[tuple]:
+
+@describes("polars.DataFrame")
+def data_frame(x):
     return [(series.name, series) for series in x.get_columns()]
 
 
-def Series(x) -> list[tuple]:
+@describes("polars.Series")
+def series(x):
     arrow = sys.modules.get("pyarrow")
     if arrow is None:
         return [("buffers", "polars shows them to Arrow only: import pyarrow, and ask again")]
@@ -27,5 +31,6 @@ def Series(x) -> list[tuple]:
     return [("", arrow.chunked_array(x), "polars' own")]
 
 
-def LazyFrame(x) -> list[tuple]:
+@describes("polars.LazyFrame")
+def lazy_frame(x):
     return [("plan", "no numbers: where(x.collect()) shows what it makes")]

@@ -2,10 +2,9 @@
 indexes.
 """
 
-from collections.abc import Iterator
-
 from ...owners import own_dict
 from ...units import in_words
+from ..whereabouts import describes
 
 SEEN = "copy-on-write: another frame, series or index sees it too"
 INSIDE = {
@@ -20,7 +19,8 @@ INSIDE = {
 }
 
 
-def DataFrame(x) -> Iterator[tuple]:
+@describes("pandas.DataFrame")
+def data_frame(x):
     for block in x._mgr.blocks:
         first = block.mgr_locs.as_array[:4]
         more = len(block.mgr_locs) - 4
@@ -32,29 +32,34 @@ def DataFrame(x) -> Iterator[tuple]:
     yield "index", x.index
 
 
-def Series(x) -> list[tuple]:
+@describes("pandas.Series")
+def series(x):
     (block,) = x._mgr.blocks
     return [("values", block.values, block.refs.has_reference() and SEEN), ("index", x.index)]
 
 
-def Index(x) -> Iterator[tuple]:
+@describes("pandas.Index")
+def index(x):
     yield "", x._data, x._references and x._references.has_reference() and SEEN
     table = x._cache.get("_engine")
     if table is not None and (size := table.sizeof(deep=True)):
         yield "lookup table", f"{in_words(size, 'bytes')}, made by the first lookup of a label"
 
 
-def RangeIndex(x) -> list[tuple]:
+@describes("pandas.RangeIndex")
+def range_index(x):
     return [("", x._cache.get("_data", f"start, stop and step, no array: {x!r}"))]
 
 
-def MultiIndex(x) -> Iterator[tuple]:
+@describes("pandas.MultiIndex")
+def multi_index(x):
     for place, (name, codes, level) in enumerate(zip(x.names, x.codes, x._levels, strict=True)):
         name = place if name is None else name
         yield from [(f"{name}, codes", codes), (f"{name}, labels", level)]
 
 
-def ExtensionArray(x) -> list[tuple]:
+@describes("pandas.ExtensionArray")
+def extension_array(x):
     """An array of pandas' own: with a mask, of Arrow, of dates or categories, of intervals,
     sparse.
     """

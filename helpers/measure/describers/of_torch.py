@@ -6,7 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ...units import in_words
-from ..whereabouts import Whereabouts, at, layout
+from ..whereabouts import at, describes, layout
 
 LAYOUTS = {
     "torch.sparse_coo": ("_indices", "_values"),
@@ -20,7 +20,8 @@ LAYOUTS = {
 }
 
 
-def Tensor(x) -> Whereabouts | list[tuple]:
+@describes("torch.Tensor")
+def tensor(x):
     if str(x.layout) != "torch.strided":
         return [(name.strip("_"), getattr(x, name)()) for name in LAYOUTS.get(str(x.layout), ())]
     if x.is_nested:

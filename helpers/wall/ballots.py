@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ..folders import free, lessons, write_whole
-from .charts import MIN_ANSWERS
-from .lessons import Question, in_unit, lesson, question
+from .questions import Question, in_unit, lesson, question
+from .spread import MIN_ANSWERS
 from .steps import ASKED, REVEALED, STEPS
 
 FOLDER, FILE = "wall", "wall.sqlite"  # beside the grades

@@ -3,7 +3,7 @@ They name nobody. As in every figure, predictions are dashed outlines, and measu
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,9 @@ from ..show.cells import EDGE, MEASURED, Bar, Hills, Scale
 from ..show.chart import Row, layout
 from ..show.chart import chart as chart_of
 from ..show.figure import INK, PREDICTED, Kind, Picture, look, paint, picture
-from ..teach.words import plain
 from ..units import digits, in_unit
-from .lessons import Lesson, Question
-from .reading import for_one
-from .store import HandIn
+from .questions import Question
+from .spread import MIN_ANSWERS
 
 # From dark to light, to tell them apart in grey too; the hatches aren't those of memory.
 OUTCOMES = (
@@ -32,7 +30,6 @@ OUTCOMES = (
 )
 STEPS, FARTHEST = 32, 8  # in a histogram; times the largest median
 AGAIN = {"facecolor": "#d9d5cc", "edgecolor": "#8a8378", "linewidth": 0.8}  # a second vote
-MIN_ANSWERS = 5  # with fewer answers nothing is drawn
 MOST_CHOICES = 8
 LARGEST_NUMBER = (
     1e18  # larger numbers count as this number: a whole number in JSON may have a thousand digits
@@ -54,25 +51,6 @@ def outcomes(rows: Mapping[str, Mapping[str, int]]) -> Picture:
     with look():
         keys = [Patch(label=word, **style) for word, style in looks.items()]
         return chart_of("One bar per row, students by outcome", shown, keys=keys)
-
-
-def pictures(lesson: Lesson, hand_ins: Iterable[HandIn]) -> tuple[list[Picture], list[str]]:
-    """The pictures of a lesson's questions, in their order; and the questions with too few answers
-    for a picture, or with one that can't be drawn.
-    """
-    given = [hand_in.predictions for hand_in in hand_ins if hand_in.lesson == lesson.number]
-    drawn = []
-    too_few = []
-    for question in lesson.questions:
-        answers = [one[question.key] for one in given if question.key in one]
-        shown = None
-        with for_one() as reasons:
-            shown = chart(question, answers, caption=f"{plain(question.text)} ({question.key})")
-        if shown:
-            drawn.append(shown)
-        elif answers:
-            too_few.append(f"“{plain(question.text)}” ({', '.join([str(len(answers)), *reasons])})")
-    return drawn, too_few
 
 
 def chart(question: Question, *votes: Sequence[Any], caption: str = "") -> Picture | None:

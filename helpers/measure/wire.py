@@ -1,14 +1,18 @@
 """How results travel between processes: as plain data. Unpacking keeps to limits, and never runs
 what came.
 
-A packed value is a letter for its type, then the length if the type has one, then the contents. A
+A packed scalar is what marshal makes of it. A list, tuple or dict is a letter, its length, and its
+packed values; an array is a letter, its size in bytes, its packed dtype and shape, and its bytes. A
 parcel is a packed value in pieces, each with its length in front, in 4 bytes; an empty piece ends
 it. child.py loads this file by path: it imports nothing of the package, and numpy only where there
 is an array.
 """
 
 import builtins
+import io
+import marshal
 import math
+import operator
 import struct
 import sys
 
@@ -22,6 +26,11 @@ DIMENSIONS = 32
 PIECE = 2**16  # bytes
 SAME_HASH = 100  # keys of a dict
 LONGEST_DTYPE = 10_000  # characters
+SCALARS = (type(None), bool, int, float, complex, str, bytes)
+OF_SCALARS = (*b"NTFilgyus",)  # what marshal begins these with; what begins otherwise may be code
+LETTERS = {list: b"L", tuple: b"P", dict: b"D"}
+dumps = marshal.dumps  # the function may change marshal
+HEAD = struct.Struct("<cI")
 
 
 class Refused(Exception):
@@ -35,13 +44,9 @@ class Box:
     """
 
     def __init__(self, most: int, pass_on):
-        self.most, self.pass_on, self.size, self.nodes, self.piece = (
-            most,
-            pass_on,
-            0,
-            0,
-            bytearray(),
-        )
+        self.most, self.pass_on = most, pass_on
+        self.size = self.nodes = 0
+        self.piece = bytearray()
 
     def room_for(self, size: int) -> None:
         if self.size + size > self.most:
@@ -79,26 +84,14 @@ def pack(value, box: Box, depth: int = DEPTH) -> None:
         raise Refused(f"holds more than {NODES:,} values; return an array, or only some of them")
     kind = type(value)
     numpy = sys.modules.get("numpy")
-    if value is None or value is True or value is False:
-        box.write({None: b"N", True: b"T", False: b"F"}[value])
-    elif kind is int:
-        length = value.bit_length() // 8 + 1
-        box.room_for(length)
-        box.write(struct.pack("<cQ", b"i", length) + value.to_bytes(length, "little", signed=True))
-    elif kind is float:
-        box.write(struct.pack("<cd", b"f", value))
-    elif kind is complex:
-        box.write(struct.pack("<cdd", b"c", value.real, value.imag))
-    elif kind is str or kind is bytes:
-        box.room_for(len(value))
-        data = value if kind is bytes else value.encode("utf-8", "surrogatepass")
-        box.write(struct.pack("<cQ", b"b" if kind is bytes else b"s", len(data)))
-        box.write(data)
-    elif kind is list or kind is tuple or kind is dict:
+    if kind in SCALARS:
+        large = kind is str or kind is bytes
+        box.room_for(value.bit_length() // 8 if kind is int else len(value) if large else 0)
+        box.write(dumps(value, 2))
+    elif kind in (list, tuple, dict):
         if not depth:
             raise Refused(f"nests containers more than {DEPTH} deep")
-        letter = b"l" if kind is list else b"t" if kind is tuple else b"d"
-        box.write(struct.pack("<cQ", letter, len(value)))
+        box.write(HEAD.pack(LETTERS[kind], len(value)))
         for part in value:
             pack(part, box, depth - 1)
             if kind is dict:
@@ -113,16 +106,15 @@ def pack(value, box: Box, depth: int = DEPTH) -> None:
 
 def pack_array(value, box: Box, depth: int, numpy) -> None:
     """An array of any class, or a scalar: its dtype, its shape, and its bytes in C order."""
-    letter = b"a" if isinstance(value, numpy.ndarray) else b"n"
+    letter = b"A" if isinstance(value, numpy.ndarray) else b"V"
     array = numpy.asarray(value)
     box.room_for(array.nbytes)  # a broadcast array counts in full: nothing has been copied so far
     dtype = array.dtype.descr if array.dtype.names else array.dtype.str
     if array.dtype.hasobject or not array.dtype.itemsize or numpy.dtype(dtype) != array.dtype:
         raise Refused(f"is or holds an array of {array.dtype}, which is not plain data")
-    box.write(letter)
+    box.write(HEAD.pack(letter, array.nbytes))
     pack(dtype, box, depth)
     pack(array.shape, box, depth)
-    box.write(struct.pack("<Q", array.nbytes))
     if array.flags.c_contiguous and array.size:
         box.write(array.reshape(-1).view(numpy.uint8))
         return
@@ -162,23 +154,19 @@ def unpacked(data: bytes):
         value = reader.value(DEPTH)
     except Exception as error:
         raise ValueError(f"not packed plain data: {error}") from error
-    if reader.at != len(data):
-        raise ValueError(f"{len(data) - reader.at:,} bytes after the end of the value")
+    if rest := reader.read():
+        raise ValueError(f"{len(rest):,} bytes after the end of the value")
     return value
 
 
-class _Reader:
-    def __init__(self, data: bytes):
-        self.data, self.at, self.nodes = data, 0, 0
+class _Reader(io.BytesIO):
+    nodes = 0
 
     def take(self, length: int) -> bytes:
-        if length > len(self.data) - self.at:
-            raise ValueError(f"{length:,} bytes announced, {len(self.data) - self.at:,} left")
-        self.at += length
-        return self.data[self.at - length : self.at]
-
-    def number(self) -> int:
-        return int.from_bytes(self.take(8), "little")
+        data = self.read(length)
+        if len(data) < length:
+            raise ValueError(f"{length:,} bytes announced, {len(data):,} left")
+        return data
 
     def value(self, depth: int):
         self.nodes += 1
@@ -186,65 +174,43 @@ class _Reader:
             raise ValueError(
                 f"more than {NODES:,} values, or containers nested more than {DEPTH} deep"
             )
-        match letter := self.take(1):
-            case b"N":
-                return None
-            case b"T" | b"F":
-                return letter == b"T"
-            case b"i":
-                return int.from_bytes(self.take(self.number()), "little", signed=True)
-            case b"f":
-                return struct.unpack("<d", self.take(8))[0]
-            case b"c":
-                return complex(*struct.unpack("<dd", self.take(16)))
-            case b"b":
-                return self.take(self.number())
-            case b"s":
-                return self.take(self.number()).decode("utf-8", "surrogatepass")
-            case b"l":
-                return [self.value(depth - 1) for _ in range(self.number())]
-            case b"t":
-                return tuple([self.value(depth - 1) for _ in range(self.number())])
-            case b"d":
-                pairs = [
-                    (self.value(depth - 1), self.value(depth - 1)) for _ in range(self.number())
-                ]
+        if self.getbuffer()[self.tell()] in OF_SCALARS:
+            return marshal.load(self)
+        letter, length = HEAD.unpack(self.take(HEAD.size))
+        match letter:
+            case b"L":
+                return [self.value(depth - 1) for _ in range(length)]
+            case b"P":
+                return tuple([self.value(depth - 1) for _ in range(length)])
+            case b"D":
+                pairs = [(self.value(depth - 1), self.value(depth - 1)) for _ in range(length)]
                 # Keys that were made to collide would take longer and longer to insert.
                 hashes = sorted(hash(key) for key, _ in pairs)
-                if any(
-                    one == other for one, other in zip(hashes, hashes[SAME_HASH:], strict=False)
-                ):
+                if any(map(operator.eq, hashes, hashes[SAME_HASH:])):
                     raise ValueError("too many keys with the same hash")
                 return dict(pairs)
-            case b"a":
-                return self.array(depth)
-            case b"n":
-                return self.array(depth)[()]
+            case b"A":
+                return self.array(length, depth)
+            case b"V":
+                return self.array(length, depth)[()]
         raise ValueError(f"no type has the letter {letter!r}")
 
-    def array(self, depth: int):
+    def array(self, length: int, depth: int):
         import numpy as np
 
         fields = self.value(depth - 1)
         shape = self.value(depth - 1)
-        data = self.take(self.number())
+        data = self.take(length)
         # of millions of fields, numpy takes minutes to make a dtype
         if len(str(fields)) > LONGEST_DTYPE:
-            raise ValueError(
-                f"no array of {fields!s:.80}…: a dtype has at most {LONGEST_DTYPE:,} characters "
-                "here"
-            )
+            raise ValueError(f"no array of {fields!s:.80}…: at most {LONGEST_DTYPE:,} characters")
         dtype = np.dtype(fields)
-        sizes = (
-            isinstance(shape, tuple)
-            and all(type(n) is int and n >= 0 for n in shape)
-            and len(shape) <= DIMENSIONS
-        )
-        if (
-            dtype.hasobject
-            or not dtype.itemsize
-            or not sizes
-            or math.prod(shape) * dtype.itemsize != len(data)
-        ):
+        if dtype.hasobject or not dtype.itemsize or not fits(shape, len(data) / dtype.itemsize):
             raise ValueError(f"no array of {dtype}: shape {shape!r:.80} in {len(data):,} bytes")
         return np.ndarray(shape, dtype, data).copy()
+
+
+def fits(shape, elements: float) -> bool:
+    if not isinstance(shape, tuple) or len(shape) > DIMENSIONS:
+        return False
+    return all(type(n) is int and n >= 0 for n in shape) and math.prod(shape) == elements

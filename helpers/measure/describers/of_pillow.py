@@ -4,8 +4,11 @@ gets a copy.
 
 import sys
 
+from ..whereabouts import describes
 
-def Image(x) -> list[tuple]:
+
+@describes("PIL.Image")
+def image(x):
     size = f"{x.mode}, {x.width:,} x {x.height:,} pixels"
     arrow = sys.modules.get("pyarrow")
     if x._im is None:

@@ -1,11 +1,12 @@
 """SciPy: the arrays of a sparse matrix, which differ from format to format."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
+from ..whereabouts import describes
 
-def _spbase(x) -> Iterator[tuple]:  # sparse arrays and matrices
+
+@describes("scipy._spbase")
+def spbase(x):  # sparse arrays and matrices
     for name, kept in vars(x).items():
         yield from (
             (name, part)

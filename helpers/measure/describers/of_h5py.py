@@ -3,11 +3,13 @@
 from pathlib import Path
 
 from ...units import in_words
+from ..whereabouts import describes
 
 
-def Dataset(x) -> list[tuple]:
+@describes("h5py.Dataset")
+def dataset(x):
     if not x:
-        return Group(x)
+        return group(x)
     begin = x.id.get_offset()
     cache = x.id.get_access_plist().get_chunk_cache()[1]
     where = (
@@ -34,7 +36,8 @@ def Dataset(x) -> list[tuple]:
     ]
 
 
-def Group(x) -> list[tuple]:
+@describes("h5py.Group")
+def group(x):
     return [
         (
             "handle",

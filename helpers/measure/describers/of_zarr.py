@@ -1,9 +1,11 @@
 """zarr: handles of stores. Only a MemoryStore has its chunks, encoded, in this process's memory."""
 
 from ...units import in_words
+from ..whereabouts import describes
 
 
-def Array(x) -> list[tuple]:
+@describes("zarr.Array")
+def array(x):
     store = x.store
     codecs = ", ".join(type(codec).__name__ for codec in x.compressors) or "not compressed"
     stored = getattr(store, "_store_dict", {})
@@ -26,5 +28,6 @@ def Array(x) -> list[tuple]:
     ]
 
 
-def Group(x) -> list[tuple]:
+@describes("zarr.Group")
+def group(x):
     return [("handle", f"of {x.store}; ask about an array in it")]

@@ -2,10 +2,9 @@
 https://arrow.apache.org/docs/format/Columnar.html
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ..whereabouts import MOST, Whereabouts, of_buffer
+from ..whereabouts import MOST, describes, of_buffer
 
 OFFSETS = ("validity", "offsets")
 VIEWS = ("validity", "views", *map("data {}".format, range(MOST)))
@@ -25,15 +24,18 @@ KINDS = {
 }
 
 
-def _Tabular(x) -> Iterable[tuple]:  # tables and batches
+@describes("pyarrow._Tabular")
+def tabular(x):  # tables and batches
     return zip(x.schema.names, x.columns, strict=True)
 
 
-def ChunkedArray(x) -> list[tuple]:
+@describes("pyarrow.ChunkedArray")
+def chunked_array(x):
     return [(f"chunk {n}" if x.num_chunks > 1 else "", chunk) for n, chunk in enumerate(x.chunks)]
 
 
-def Array(x) -> Iterator[tuple]:
+@describes("pyarrow.Array")
+def array(x):
     own, children = KINDS.get(str(x.type).partition("<")[0], (("validity", "data"), ()))
     shown = f"{x.type}, elements {x.offset:,} to {x.offset + len(x):,}"
     yield from (
@@ -46,11 +48,13 @@ def Array(x) -> Iterator[tuple]:
         yield from ((x.type.field(n).name, x.field(n)) for n in range(x.type.num_fields))
 
 
-def ExtensionArray(x) -> list[tuple]:
+@describes("pyarrow.ExtensionArray")
+def extension_array(x):
     return [("", x.storage)]
 
 
-def Buffer(x) -> Whereabouts | list[tuple]:
+@describes("pyarrow.Buffer")
+def buffer(x):
     """With the buffers that it's a slice of, as in a message: it keeps all of them."""
     if not x.is_cpu:
         return [("bytes", f"{x.size:,}, on {x.device}, not in this process's memory")]

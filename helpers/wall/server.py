@@ -17,6 +17,7 @@ import errno
 import json
 import logging
 import math
+import os
 import re
 import secrets
 import socket
@@ -46,19 +47,17 @@ from starlette.routing import Mount, Route
 from starlette.types import Scope
 from uvicorn import Server
 
-from ..folders import TEACHER
-from ..measure.child import resource  # None on Windows
+from ..folders import GRADES, TEACHER
 from ..serving_limits import CrowdedProtocol, Terminal, body_of, limited
 from ..show.figure import Picture
 from ..teach.predict import NUMBERS, amount
 from ..teach.wall import ADDRESS
 from ..units import SIZES, KiB
 from .ballots import FOLDER, Ballots, Refused, checked
-from .charts import MIN_ANSWERS, chart
-from .course import GRADES, TEMPLATES
-from .lessons import Question
-from .pages import filled, text
-from .spread import Spread, changed, corrected, rule, share
+from .charts import chart
+from .pages import TEMPLATES, filled, text
+from .questions import Question
+from .spread import MIN_ANSWERS, Spread, changed, corrected, rule, share
 from .steps import AGAIN, MEASURED, STEPS
 
 LARGEST = 4 * KiB  # bytes of a body
@@ -163,7 +162,7 @@ class Wall:
         )
         if "text/html" in request.headers.get("Accept", ""):
             return HTMLResponse(
-                filled("wall_refused.html.j2", root=self.root, why=why), status, headers=HEADERS
+                filled("refused.html.j2", root=self.root, why=why), status, headers=HEADERS
             )
         return PlainTextResponse(f"{why}\n", status, headers=HEADERS)
 
@@ -340,7 +339,7 @@ class Wall:
         now |= {"drawn": drawn, "measured": told, "where": where, "change": change}
         now["qr"] = segno.make(self.address, error="m").svg_inline(border=2, omitsize=True)
         now["picture"] = await self.picture(asked, drawn) if drawn else ""
-        return HTMLResponse(filled("wall_projector.html.j2", **now), headers=HEADERS)
+        return HTMLResponse(filled("projector.html.j2", **now), headers=HEADERS)
 
     def shown(self) -> Question | None:
         """The question that is asked, with its measurement if the class sees that."""
@@ -407,7 +406,7 @@ class Wall:
             if mine is not None:
                 now |= {"told": in_words(asked, mine), "outcome": outcome(asked, mine)}
                 now["counted"] = number == now["step"].vote
-        page = HTMLResponse(filled("wall_phone.html.j2", **now), headers=HEADERS)
+        page = HTMLResponse(filled("phone.html.j2", **now), headers=HEADERS)
         # comes with links, too
         page.set_cookie("voter", voter, httponly=True, samesite="lax", path=f"{self.root}/")
         return page
@@ -438,7 +437,7 @@ class Wall:
             self.knows(key)
         except Refused as why:
             error = why.args[1] if request.method == "POST" else ""
-            page = filled("wall_key.html.j2", root=self.root, error=error)
+            page = filled("key.html.j2", root=self.root, error=error)
             return HTMLResponse(page, 401 if error else 200, headers=HEADERS)
         if request.method == "POST":
             # else the page was of something else, or its answer came late
@@ -450,7 +449,7 @@ class Wall:
             )
             return done
         page = await self.for_the_teacher()
-        return HTMLResponse(filled("wall_teacher.html.j2", **page), headers=HEADERS)
+        return HTMLResponse(filled("teacher.html.j2", **page), headers=HEADERS)
 
     async def for_the_teacher(self) -> dict[str, Any]:
         """What every page is made of, and what the teacher sees alone."""
@@ -693,7 +692,9 @@ def main() -> None:
         why = f"{options.socket}: {error.strerror}" if options.socket else another
         sys.exit(str(error) if isinstance(error, BlockingIOError) else why)
     logging.basicConfig(handlers=[Terminal()])
-    if resource:
+    if os.name == "posix":
+        import resource
+
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, MOST_FILES), hard))
         CrowdedProtocol.most = min(hard, MOST_FILES) // 4  # the others are on their way in or out
