@@ -275,7 +275,7 @@ def test_a_table_reads_the_same_in_html_and_in_a_terminal(copied):
     html = shown._repr_html_()
     text = repr(shown)
     assert re.match(
-        '<table class="zc-table"><caption style="width:max-content.*">Four ways. Measured on Linux',
+        '<table class="zc-table"><caption style="[^"]*">Four ways. Measured on Linux',
         html,
     )
     assert html.count('scope="col"') == 4
