@@ -12,7 +12,7 @@ import pytest
 from bs4 import BeautifulSoup
 from lab import cell, opened, outputs, run_all
 from nbformat import write
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import Page, expect
 
 NAME = "reopened.ipynb"
@@ -22,8 +22,8 @@ CELLS = {
         """import time
 from helpers import lasting
 from helpers.measure import Explorer
-from helpers.show import dial, page_explorer
-from helpers.teach import predict, quiz"""
+from helpers.show import Table, dial, page_explorer
+from helpers.teach import exercise, predict, quiz"""
     ),
     "number": 'predict("00.peak", "How much memory does it take?")',
     "choice": 'predict("00.why", "Who takes it?", choices=["the heap", "the cache"])',
@@ -31,6 +31,8 @@ from helpers.teach import predict, quiz"""
         f'predict("00.each", "How much?", each=["of {"anonymous " * 8}memory", "of the rest"])'
     ),
     "quiz": 'quiz("02.counter")',
+    "prompt": 'exercise("08.liar")',
+    "table": 'Table("Two.", ("a", "b"), [("one", "a row that is wider than its caption")])',
     "dial": (
         'dial("Types", {1: {"a call": 31.0}, 4: {"a call": 48.0}, 64: {"a call": 99.0}}, {"a'
         ' call": "ns"})'
@@ -50,6 +52,7 @@ def notebook(home: Path) -> Path:
     path = home / "my_lessons" / NAME
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     cells = [new_code_cell(source, id=name) for name, source in CELLS.items()]
+    cells.insert(0, new_markdown_cell("```\nx = 1\n```", id="text"))
     write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
     return path
 
@@ -102,6 +105,18 @@ def test_while_the_kernel_lives_its_widgets_are_shown_and_not_their_copies(
     is_as_left(lab)
     expect(cell(lab, "choice").get_by_label("the cache")).to_be_checked()
     assert not lab.complaints
+
+
+def test_blocks_have_one_margin_and_captions_are_at_the_left(lab: Page, notebook: Path):
+    style = "(element, name) => getComputedStyle(element)[name]"
+    blocks = [cell(lab, name).locator("pre:visible").last for name in ("prompt", "text")]
+    asked, told = (block.evaluate(style, "margin") for block in blocks)
+    assert asked == told
+    captions = [
+        cell(lab, "table").locator("caption:visible"),
+        cell(lab, "dial").locator("figcaption:visible"),
+    ]
+    assert {caption.evaluate(style, "textAlign") for caption in captions} <= {"left", "start"}
 
 
 @pytest.mark.parametrize("width", [640, 420])

@@ -55,7 +55,7 @@ from helpers.teach.judging import (
 )
 from helpers.teach.predict import Prediction, amount
 from helpers.teach.recorded import read
-from helpers.teach.words import inline, paragraphs, plain, short
+from helpers.teach.words import block, inline, paragraphs, plain, short
 from helpers.units import GiB, KiB, MiB
 
 
@@ -804,8 +804,8 @@ def test_words_become_html():
     text = "one\ntwo\n\n- a\n- b `c`\n\n```python\nx = 1\n\n<b>\n```\n\n<script>alert()</script>"
     assert (
         paragraphs(text).replace("\n", "")
-        == '<p>onetwo</p><ul><li>a</li><li>b <code>c</code></li></ul><pre tabindex="0"><code>x ='
-        " 1&lt;b&gt;</code></pre><p>&lt;script&gt;alert()&lt;/script&gt;</p>"
+        == "<p>onetwo</p><ul><li>a</li><li>b <code>c</code></li></ul>"
+        f"{block('x = 1<b>')}<p>&lt;script&gt;alert()&lt;/script&gt;</p>"
     )
     assert plain(text).startswith("one\ntwo\n\n- a\n- b c\n\n    x = 1\n\n    <b>\n\n<script>")
 

@@ -35,6 +35,7 @@ LONGEST_KEY = 40  # characters
 SHOWN = "what a cell showed, kept by IPython"
 SHOWN_NAME = re.compile("_+|_[0-9]+|_oh|Out")
 SUSPENDED = {GeneratorType: "gi_frame", CoroutineType: "cr_frame", AsyncGeneratorType: "ag_frame"}
+PARTS = ("cell", "hamt_")  # of functions, and of contexts: those have the names
 CACHED = type(functools.cache(len))
 # of exceptions and functions
 OWN = ("args", "__cause__", "__context__", "__defaults__", "__kwdefaults__")
@@ -73,7 +74,13 @@ class Roots:
         ]
         for name, space in sorted(modules, key=lambda module: module[0] != "__main__"):
             self._add_names_of(space, name)
-        for variable, value in contextvars.copy_context().items():
+        made = [one for one in gc.get_objects() if is_a(one, contextvars.Context)]
+        values = {
+            (key, id(value)): value
+            for one in [contextvars.copy_context(), *made]
+            for key, value in one.items()
+        }
+        for (variable, _), value in values.items():
             self._add(value, variable.name, "value of a context variable")
         threads = {
             thread.ident: f", in the thread {thread.name}" for thread in threading.enumerate()
@@ -195,7 +202,9 @@ def nameless(
         }
         alone |= found
         others = [
-            one for one in some if found and id(one) not in known and type(one).__name__ != "cell"
+            one
+            for one in some
+            if found and id(one) not in known and not type(one).__name__.startswith(PARTS)
         ]
         pairs += [[one, obj] for one in others for obj in gc.get_referents(one) if id(obj) in found]
     holders = alone | {id(path[-1]): path[-1] for path in paths}

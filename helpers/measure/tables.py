@@ -12,7 +12,7 @@ NONE = "–"  # there can be no such figure
 Rows = tuple[tuple[str, ...], list[tuple[str, ...]]]  # a header and rows of text
 Count = int | None  # None: not measured here
 # as wide as its text asks, however narrow the table
-CAPTION = "width:max-content;max-width:min(34em,75vw)"
+CAPTION = "text-align:left;width:max-content;max-width:min(34em,75vw)"
 
 
 class Tabled:

@@ -41,11 +41,10 @@ class Box:
         band = BAND * bool(self.kind and self.share is None)
         if self.share is None:
             rectangle(ax, place, facecolor="white", edgecolor=self.edge, linewidth=1)
-            top = place._replace(
-                left=place.left + 0.5, right=place.right - 0.5, top=place.top + 0.5
-            )
             if self.kind:
-                rectangle(ax, top._replace(foot=place.top + BAND), **paint(self.kind))
+                left, top, right, _ = place
+                inside = Place(left + 0.5, top + 0.5, right - 0.5, top + BAND)
+                rectangle(ax, inside, **paint(self.kind))
         else:
             rectangle(ax, place, **paint(ABSENT))
             right = place.left + self.share * place.wide

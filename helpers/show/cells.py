@@ -4,7 +4,7 @@ and a panel with axes of its own.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,8 @@ class Bar(Scaled):
     guess: tuple[float, Style] | None = None  # a bar of its own, below
     most: float = 0  # that the scale reaches, if that's more than the bar
     numbers: bool = False  # a number in each part that is long enough
-    strong: bool = False  # bold, and a heavy line at 0
+    strong: bool = False  # is the text bold?
+    edge: Style = field(default_factory=lambda: EDGE)  # the line at 0
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -83,8 +84,7 @@ class Bar(Scaled):
         foot = middle + THICK / 2
         if self.guess:
             foot -= 0.42 * THICK
-        edge = MEASURED if self.strong else EDGE
-        ax.plot((x(0), x(0)), (place.top - 4, place.foot + 4), **edge)
+        ax.plot((x(0), x(0)), (place.top - 4, place.foot + 4), **self.edge)
         for value, style in self.parts:
             part = Place(x(end), top, x(end + value), foot)
             rectangle(ax, part, **style)

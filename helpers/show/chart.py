@@ -124,14 +124,10 @@ def layout(
     cells: dict[int, Cell] = {}
     places: dict[int, Place] = {}
     columns: dict[int, list[Cell]] = {}
-    for number, (row, lines) in enumerate(zip(rows, texts, strict=True)):
-        if row.heads or not number:
+    for row, lines in zip(rows, texts, strict=True):
+        if row.heads or not cells:
             shared: list[list[Cell]] = [[]] * count if alike else [[] for _ in range(count)]
-            room = WIDE if len(row.heads) == 1 else wide + 0.8 * gap
-            heads = [fitted([(words, BOLD)], room) for words in row.heads]
-            for x, head in zip(lefts, heads, strict=False):
-                write(ax, x, y, head)
-            y += max((LINE * len(head) + 6 for head in heads), default=0)
+            y += _draw_heads(ax, row.heads, lefts, y, wide + 0.8 * gap)
         if ruled:
             ax.plot((MARGIN, WIDE - MARGIN), (y + 4, y + 4), color=GRID, linewidth=0.6)
             y += 12
@@ -159,6 +155,16 @@ def layout(
     for arrow in arrows:
         arrow.draw(ax, places[id(arrow.start)], places[id(arrow.end)])
     return fig
+
+
+def _draw_heads(
+    ax: Axes, heads: Sequence[str], lefts: Sequence[float], top: float, room: float
+) -> float:
+    """Draws them above their columns, or one above all. Returns their height."""
+    texts = [fitted([(head, BOLD)], room if len(heads) > 1 else WIDE) for head in heads]
+    for left, lines in zip(lefts, texts, strict=False):
+        write(ax, left, top, lines)
+    return max((LINE * len(lines) + 6 for lines in texts), default=0)
 
 
 def legend(fig: Figure, keys: Sequence[Any]) -> None:

@@ -41,7 +41,7 @@ from .words import (
 # around a text that stands on a curve
 BACK = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8}
 MOST_MARKS = 30  # whose names a panel has room for
-MOST_LINES = 400
+POINTS = 400  # per panel: more than its pixels on the page
 
 
 @look()
@@ -69,6 +69,7 @@ def curves(
     top = 1.15 * max([highest, *visible])
     words = []
     panels = []
+    high = 105 if len(methods) > 1 else 150
     for name, recording in methods.items():
         took = f"in {in_words(recording.wall, 'seconds')}" if recording.wall is not None else ""
         guess = guesses.get(name)
@@ -81,7 +82,7 @@ def curves(
         seen = [peak for peak in all_peaks if peak[0] >= 0.05 * top] or [max(all_peaks)]
         notes = [(_peaks(seen), FAINT), (ended(recording), WARN)]
         how = {"longest": longest, "top": top, "guess": guess, "beside": bool(guesses)}
-        panels.append(Panel(name, partial(_plot, recording, stays=stays, **how), notes))
+        panels.append(Panel(name, partial(_plot, recording, stays=stays, **how), notes, high))
     across = {1: 1, 2: 2, 4: 2}.get(len(panels), 3)
     lines = [panels[start : start + across] for start in range(0, len(panels), across)]
     split = [recording for recording in methods.values() if recording.anonymous is not None]
@@ -103,6 +104,23 @@ def _size(size: float) -> str:
 
 def _peaks(of_kinds: Sequence[tuple[int, str]]) -> str:
     return ", ".join(f"{_size(size)} {word}" for size, word in of_kinds)
+
+
+def thinned(
+    times: np.ndarray, stack: np.ndarray, points: int = POINTS
+) -> tuple[np.ndarray, np.ndarray]:
+    """At most `points` samples: the highest and lowest total of each stretch of time, and every
+    kind's peak, so that even a one-sample spike survives. times (n,) seconds; stack (kinds, n)
+    bytes.
+    """
+    if len(times) <= points:
+        return times, stack
+    total = stack.sum(axis=0)
+    indices = {0, len(times) - 1, *stack.argmax(axis=1)}
+    for stretch in np.array_split(np.arange(len(times)), (points - len(stack) - 2) // 2):
+        indices |= {stretch[total[stretch].argmax()], stretch[total[stretch].argmin()]}
+    index = np.array(sorted(indices))
+    return times[index], stack[:, index]
 
 
 def _stack(recording: Recording) -> np.ndarray:
@@ -143,8 +161,7 @@ def _plot(
     ax.set(xlabel=f"time, {unit}", xlim=(0, (1.11 if beside else 1) * end))
     y_axis(ax, "bytes", top, top)
     ax.xaxis.set_major_locator(MaxNLocator(4))
-    times = recording.times * factor
-    stack = _stack(recording)
+    times, stack = thinned(recording.times * factor, _stack(recording))
     below = 0
     kinds = [UNKNOWN] if recording.anonymous is None else KINDS.values()
     for kind, series in zip(kinds, stack, strict=True):
@@ -165,7 +182,7 @@ def _plot(
         ax.plot(*last, marker="o", markersize=4, color=QUIET, clip_on=False, zorder=5)
         words = f"{_size(last[1])} stays"
         ax.annotate(words, last, (shift, 4), textcoords="offset points", **how)
-    for mark in recording.marks[:MOST_LINES]:
+    for mark in recording.marks[:POINTS]:
         ax.axvline(mark.time * factor, color=QUIET, linewidth=0.7, linestyle=":")
     for mark in _labelled(recording, longest):
         words = textwrap.shorten(mark.name, 24, placeholder="…")

@@ -268,15 +268,18 @@ def _named(name: str, states: States, before: States | None) -> Row:
     return Row(name, [grid], [states.text(8)], states.parts(3) if states.counts else ())
 
 
-def _step(step: Step, before: Step | None) -> Row:
+def _states(step: Step) -> dict[str, States]:
     maps = {"my page table": step.mine, "the page cache": step.cache}
-    maps |= {"the child's page table": step.child} if step.child is not None else {}
-    last = [States(p) for p in (before.mine, before.cache, before.child) if p] if before else []
-    states = {head: States(pages) for head, pages in maps.items()}
-    earlier = [*last, None, None, None]
+    if step.child is not None:
+        maps["the child's page table"] = step.child
+    return {head: States(pages) for head, pages in maps.items()}
+
+
+def _step(step: Step, before: Step | None) -> Row:
+    states = _states(step)
+    earlier = _states(before) if before else {}
     grids = [
-        Grid(each, each.changes(old, len(maps)))
-        for each, old in zip(states.values(), earlier, strict=False)
+        Grid(each, each.changes(earlier.get(head), len(states))) for head, each in states.items()
     ]
     # What the action alone cost, and the bytes that a touch read.
     if step.minor is None or step.major is None:
@@ -297,7 +300,7 @@ def _step(step: Step, before: Step | None) -> Row:
             f"{', '.join(map(str, values[:4]))}{', …' if len(values) > 4 else ''}"
         )
     texts = [f"{head} {each.text(8)}" for head, each in states.items()]
-    return Row(step.action, grids, ["; ".join([*texts, ", ".join(costs)])], costs, heads=[*maps])
+    return Row(step.action, grids, ["; ".join([*texts, ", ".join(costs)])], costs, heads=[*states])
 
 
 def _keys(grids: Sequence[Grid]) -> list[Patch | Line2D]:

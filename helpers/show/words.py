@@ -26,14 +26,12 @@ def amount(value: float | None, unit: str) -> str:
     """`in_words`, for more units: a "share" of 0.25 is "25 %", a "time" of 0.02 s "20 ms"; 31 of
     "ns" are "31 ns".
     """
-    if value is None or unit in ("bytes", "count", "seconds"):
-        return in_words(value, unit)
+    if unit == "time" and 0.001 <= (value or 0) < 1:
+        return f"{digits(1000 * value)} ms"
+    if value is None or unit in ("bytes", "count", "seconds", "time"):
+        return in_words(value, "seconds" if unit == "time" else unit)
     if unit == "share":
         return f"{100 * value:.0f} %"
-    if unit == "time":
-        for factor, name in ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
-            if not value or value >= 0.9995 * factor or name == "ns":
-                return f"{digits(value / factor)} {name}"
     return f"{digits(value)} {unit}"
 
 

@@ -84,8 +84,11 @@ def plain(text: str) -> str:
 
 
 def block(source: str) -> str:
-    """Source text as HTML; the keyboard can reach it, because it may scroll."""
-    return f'<pre tabindex="0"><code>{escape(source)}</code></pre>'
+    """Source text as HTML; the keyboard can reach it, because it may scroll. Its margins are those
+    that JupyterLab gives a block in a text.
+    """
+    how = 'class="code" tabindex="0" style="margin:1.5em 2em"'
+    return f"<pre {how}><code>{escape(source)}</code></pre>"
 
 
 # Sign, ink and ground: the same on a light page and a dark one, and three steps of lightness in

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from ..show.cells import MEASURED, Bar, Hills, Scale
+from ..show.cells import EDGE, MEASURED, Bar, Hills, Scale
 from ..show.chart import Row, layout
 from ..show.chart import chart as chart_of
 from ..show.figure import INK, PREDICTED, Kind, Picture, look, paint, picture
@@ -99,8 +99,8 @@ def _votes(question: Question, votes: Sequence[Sequence[Any]], caption: str) -> 
             end = f"{count} ({100 * count / max(1, one.total()):.0f} %)"
             if name == measured and one is chosen[-1]:
                 end += f"  {came_out}"
-            strong = name == measured
-            cells.append(Bar([(count, style)], end, strong=strong))
+            edge = MEASURED if name == measured else EDGE
+            cells.append(Bar([(count, style)], end, strong=name == measured, edge=edge))
         rows.append(Row(name, cells))
     labels = [by]
     if len(votes) > 1:
@@ -216,12 +216,16 @@ def _axis(
     answers: Sequence[Sequence[float]], measured: Sequence[float], most: float | None
 ) -> tuple[float, float]:
     """Where the axis ends, and the width of a step: 1 if all numbers are whole and few. It reaches
-    what was measured, and the most that may be answered or, without that, the largest prediction,
-    but at most FARTHEST times the largest median.
+    what was measured, and the most that may be answered or, without that, the largest prediction
+    that isn't an outlier (Tukey's fence), but at most FARTHEST times the largest median.
     """
-    largest = max(map(max, answers))
-    middles = [float(np.median(numbers)) for numbers in answers]
-    far = FARTHEST * max([*middles, *measured])
-    top = max([most or min(largest, far) or largest, *measured]) or 1.0
+    ends = list(measured)
+    middles = list(measured)
+    for numbers in answers:
+        low, middle, high = np.quantile(numbers, (0.25, 0.5, 0.75))
+        ends.append(max(number for number in numbers if number <= high + 1.5 * (high - low)))
+        middles.append(middle)
+    reached = min(max(ends), FARTHEST * max(middles)) or max(ends) or 1.0
+    top = max(most, *measured, 0.0) if most else reached
     whole = all(number == round(number) for numbers in (*answers, measured) for number in numbers)
     return (float(round(top)), 1.0) if whole and 1 <= top <= STEPS else (top, top / STEPS)
