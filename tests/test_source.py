@@ -101,8 +101,8 @@ def handed_over(shell: InteractiveShell, capsys: pytest.CaptureFixture) -> Calla
 CHECK = "if 'f' in globals(): exercise('02.f').check(f)"
 
 
-@each("source", "raised")
-def test_what_a_cell_that_raised_did_not_reach_does_not_count(
+@each("source", "so_far")
+def test_what_the_running_cell_has_not_reached_does_not_count(
     texts: list[str], result: str, handed_over: Callable
 ):
     assert handed_over(*texts)() == literal_eval(result)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from IPython.display import Markdown, display
 
-from ..measure.recording import Comparison
+from ..measure import Comparison
 from ..show import Table, curves
 from ..teach.exercises import nearest
 from ..teach.words import plain

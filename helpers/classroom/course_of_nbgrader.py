@@ -1,10 +1,11 @@
-"""A course in nbgrader: writes its source/ from the lessons. platforms/nbgrader.py reads what was
-submitted, and writes our verdicts to its gradebook. nbgrader runs no student's code: see
-template/nbgrader_config.py.
+"""A course in nbgrader: its source/, made from the lessons, its settings and its gradebook.
+platforms/nbgrader.py reads what was submitted, and writes our verdicts. nbgrader runs no student's
+code: see template/nbgrader_config.py.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -128,3 +129,50 @@ def settings(folder: Path) -> Any:
         head = f"With its settings for {folder}, {why}. Add to {folder / CONFIG}:"
         raise NotReady("\n  ".join([head, *lines]))
     return app
+
+
+@contextmanager
+def gradebook(app: Any, exercises: Iterable[str], course: Course) -> Iterator[Any]:
+    """The course's, to write to, with a cell for each of these exercises. Raises NotReady if it
+    isn't there, or isn't as it must be.
+    """
+    from nbgrader import api
+    from sqlalchemy.exc import SQLAlchemyError
+
+    url = app.coursedir.db_url
+    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+        raise NotReady(
+            f"there is no gradebook {url}; run `nbgrader generate_assignment` for each lesson first"
+        )
+    try:
+        with api.Gradebook(url, app.coursedir.course_id) as book:
+            # fails on a gradebook of another form, before anything is written
+            for kind in ("Student", "SubmittedAssignment", "SubmittedNotebook", "Grade", "Comment"):
+                book.db.query(getattr(api, kind)).first()
+            for key in exercises:
+                _check_cell(book, key, course)
+            yield book
+    except (SQLAlchemyError, api.InvalidEntry, api.MissingEntry) as error:
+        raise NotReady(
+            f"the gradebook {url} cannot be written to: {getattr(error, 'orig', error)}. Nothing "
+            "is lost. If it's locked, end formgrader or what else is writing to it. If something "
+            "is missing from it, another version of nbgrader made it: make a copy of it, then run "
+            "`nbgrader db upgrade`. Then grade again"
+        ) from error
+
+
+def _check_cell(book: Any, key: str, course: Course) -> None:
+    from nbgrader.api import MissingEntry
+
+    name = assignment(key.partition(".")[0])
+    remedy = (
+        "run `make class NBGRADER=…`, then in the course's folder `nbgrader generate_assignment "
+        f"{name} --force`"
+    )
+    try:
+        cell = book.find_grade_cell(grade_id(key), name, name)
+    except MissingEntry as error:
+        raise NotReady(f"the gradebook has no {key} ({error}); {remedy}") from None
+    if cell.max_score != course.worth(key):
+        worth = f"{course.worth(key):g} points in class.toml, {cell.max_score:g} in the gradebook"
+        raise NotReady(f"{key} is worth {worth}. Delete source/{name}; {remedy}")

@@ -12,9 +12,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -65,7 +66,7 @@ class Child:
     inbox    what it reads its orders from
     objects  and `asked`: as `objects` and `stop` in run.Options
     watch    the socket to watch.py; None for a fork, and where there is no watch.py
-    forks    that it makes when its function has ended; and `ends`: the descriptors that these need
+    forks    that it makes when its function has ended, by the descriptors that these need
     """
 
     name: str
@@ -77,8 +78,7 @@ class Child:
     process: Popen | None = None  # None for a fork
     watch: socket.socket | None = None
     has_command: bool = False
-    forks: Sequence["Child"] = ()
-    ends: Sequence[tuple[int, int]] = ()
+    forks: Mapping[tuple[int, int], "Child"] = field(default_factory=dict)
     stopped: str | None = None
     code: int | None = None
 
@@ -95,7 +95,7 @@ class Child:
             "objects": self.objects,
             "marks": marks.__name__,
             "largest_result": self.mail.largest,
-            "forks": self.ends,
+            "forks": [*self.forks],
         }
         with suppress(OSError):  # if it has ended, that shows elsewhere
             pickle.dump((payload, usual | options), self.inbox)
@@ -173,7 +173,7 @@ class Child:
         if self.stopped:
             with suppress(ProcessLookupError):
                 os.kill(self.mail.pid, signal.SIGKILL)
-        made = [fork for fork in self.forks if fork.mail.pid]
+        made = [fork for fork in self.forks.values() if fork.mail.pid]
         for fork, code in zip(made, self.mail.message.get("codes", ()), strict=False):
             fork.code = code
 
@@ -265,31 +265,35 @@ def spawn(
     command: Sequence[str] = (),
     descriptors: Sequence[int] = (),
     forks: Sequence[str] = (),
-    asked: Callable[[], str | None] = lambda: None,
-    objects: bool = False,
+    **more: Any,
 ) -> Iterator[Child]:
     """A fresh interpreter, which inherits `descriptors`. It ends with everything it started: on
     Linux, watch.py sees to that, even when this program is killed.
 
     `largest` is how many bytes a result may have. `command` starts the interpreter, and must become
     it (exec) or end as a shell would (128 plus the signal). `forks` are the names of those that it
-    will make of itself.
+    will make of itself. `more`: `asked` and `objects` of Child.
     """
     program = [*command, sys.executable, str(CHILD)]
     watch = None
     with ExitStack() as ours:
         with ExitStack() as theirs:
-            made = [_fork(each, printed, largest, asked, ours, theirs) for each in forks]
-            ends = [pair for _, pair in made]
-            descriptors = [*descriptors, *(end for pair in ends for end in pair)]
+            made = {}
+            for each in forks:
+                its_inbox, inbox = os.pipe()
+                theirs.callback(os.close, its_inbox)
+                inbox = ours.enter_context(os.fdopen(inbox, "wb"))
+                replies, outbox = reply_channel(ours, theirs)
+                mail = Mail(replies, largest)
+                made[its_inbox, outbox] = _listening(
+                    Child(each, printed, inbox, mail, **more), ours
+                )
             replies, outbox = reply_channel(ours, theirs)
+            descriptors = [*descriptors, *chain(*made)]
             if LINUX:
-                watch, its_end = socket.socketpair()
-                ours.enter_context(watch)
-                theirs.enter_context(its_end)
-                descriptors.append(its_end.fileno())
-                watched = (sys.executable, "-I", "-S", str(WATCH), str(its_end.fileno()))
-                program = [*watched, *program]
+                watch, its_end = _pair(ours, theirs)
+                descriptors.append(its_end)
+                program = [sys.executable, "-I", "-S", str(WATCH), str(its_end), *program]
             process = Popen(
                 program,
                 stdin=PIPE,
@@ -299,42 +303,14 @@ def spawn(
                 pass_fds=descriptors,
             )
         mail = Mail(replies or process.stdout, largest)
-        child = Child(
-            name,
-            printed,
-            process.stdin,
-            mail,
-            objects,
-            asked,
-            process,
-            watch,
-            bool(command),
-            [fork for fork, _ in made],
-            ends,
-        )
-        ours.callback(child.end)
-        mail.start()
-        yield child
+        more |= {"process": process, "watch": watch, "has_command": bool(command), "forks": made}
+        yield _listening(Child(name, printed, process.stdin, mail, **more), ours)
 
 
-def _fork(
-    name: str,
-    printed: BinaryIO | int,
-    largest: int,
-    asked: Callable[[], str | None],
-    ours: ExitStack,
-    theirs: ExitStack,
-) -> tuple[Child, tuple[int, int]]:
-    """A fork to be, and the two descriptors that it inherits."""
-    its_inbox, inbox = os.pipe()
-    theirs.callback(os.close, its_inbox)
-    inbox = ours.enter_context(os.fdopen(inbox, "wb"))
-    replies, its_outbox = reply_channel(ours, theirs)
-    mail = Mail(replies, largest)
-    child = Child(name, printed, inbox, mail, asked=asked)
+def _listening(child: Child, ours: ExitStack) -> Child:
     ours.callback(child.end)
-    mail.start()
-    return child, (its_inbox, its_outbox)
+    child.mail.start()
+    return child
 
 
 def reply_channel(ours: ExitStack, theirs: ExitStack) -> tuple[socket.socket | None, int]:
@@ -343,12 +319,16 @@ def reply_channel(ours: ExitStack, theirs: ExitStack) -> tuple[socket.socket | N
     """
     if not POSIX:
         return None, PIPE
-    sock, its_end = socket.socketpair()
-    ours.enter_context(sock)
-    theirs.enter_context(its_end)
+    sock, its_end = _pair(ours, theirs)
     if LINUX:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    return sock, its_end.fileno()
+    return sock, its_end
+
+
+def _pair(ours: ExitStack, theirs: ExitStack) -> tuple[socket.socket, int]:
+    sock, its_end = socket.socketpair()
+    ours.enter_context(sock)
+    return sock, theirs.enter_context(its_end).fileno()
 
 
 class Mail(threading.Thread):
@@ -397,10 +377,8 @@ def _checked(report: Any) -> dict:
         raise ValueError(f"not a report: {report!r:.80}")
     fields = {name: report[name] for name, kind in REPORT.items() if type(report.get(name)) is kind}
     fields |= {name: shortened(text) for name, text in fields.items() if type(text) is str}
-    counters = fields.get("counters", {})
-    fields["counters"] = {
-        n: c for n, c in counters.items() if type(c) in (int, float) and isfinite(c)
-    }
+    counters = fields.get("counters", {}).items()
+    fields["counters"] = {n: c for n, c in counters if type(c) in (int, float) and isfinite(c)}
     for name, kind in (("imports", str), ("codes", int)):
         fields[name] = [one for one in fields.get(name, ()) if type(one) is kind]
     fields["marks"] = [mark for mark in fields.get("marks", ()) if _is_mark(mark)]

@@ -109,7 +109,7 @@ def _alike(team: list[Child], before: list[Shares], timeout: float) -> list[Shar
 def _with_forks(team: list[Child], before: list[Shares], timeout: float) -> list[Shares]:
     (parent,) = team
     end = time.perf_counter() + (START_LIMIT_S if not parent.stopped and parent.alive() else 0)
-    for fork in parent.forks:
+    for fork in parent.forks.values():
         if fork.mail.greeting.wait(max(0, end - time.perf_counter())) and fork.mail.pid:
             team.append(fork)
     _let_all(team[1:], timeout)

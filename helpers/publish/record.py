@@ -20,8 +20,7 @@ from typing import Any
 from ..casebook.files import folders, read
 from ..casebook.run import measured
 from ..folders import RECORDED, generated, lessons, room, write_whole
-from ..measure import Comparison
-from ..measure.machine import here
+from ..measure import Comparison, here
 from ..measure.twins import RUST, Figures
 from ..show import curves
 from .execute import executed

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 
 from .. import folders
-from ..measure.machine import Machine, here
+from ..measure import Machine, here
 from ..units import NOT_MEASURED
 from .exercises import nearest
 from .recorded import stood_in

@@ -21,9 +21,8 @@ from typing import Any, BinaryIO, Literal
 
 from .. import folders
 from ..make.files import is_random_file, random_file
-from ..measure import Recording, cache, maps, sampler
+from ..measure import Recording, Sharing, cache, maps, sampler
 from ..measure.run import Options, measured
-from ..measure.sharing import Sharing
 from ..measure.workers import at_work
 from ..units import MiB, in_unit, in_words
 from ..whole import check_room, regular_file

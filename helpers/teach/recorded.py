@@ -15,13 +15,18 @@ import numpy as np
 
 from .. import folders
 from ..kernel import running_shell
-from ..measure import Comparison, NotMeasuredHere, Recording
+from ..measure import (
+    Comparison,
+    Film,
+    Load,
+    Machine,
+    NotMeasuredHere,
+    Recording,
+    Sharing,
+    here,
+)
 from ..measure.environment import killed, memory_left
-from ..measure.explorer import Film
-from ..measure.load import Load
-from ..measure.machine import Machine, here
 from ..measure.plain import in_json
-from ..measure.sharing import Sharing
 from ..units import MiB, in_words
 
 Measured = Comparison | Recording | Film | Sharing | Load

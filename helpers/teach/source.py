@@ -133,16 +133,20 @@ class Statement:
 
     @cached_property
     def changes(self) -> set[str]:
-        """The names whose objects it changes: by an attribute, an item, a method, or a method as
-        decorator, as in `Table._fields_ = …`, `rows.append(1)`.
+        """The names whose objects it changes by an attribute, an item or a method, as in
+        `Table._fields_ = …`, `rows.append(1)`.
         """
-        changed = [
-            part.value.func if isinstance(part, ast.Expr) else part
-            for part in ast.walk(self.node)
-            if isinstance(getattr(part, "ctx", None), ast.Store | ast.Del)
-            or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Call))
-        ]
-        return {*map(_root, getattr(self.node, "decorator_list", changed))} - {""}
+        names = set()
+        for part in () if isinstance(self.node, DEFINES) else ast.walk(self.node):
+            inside = part
+            if isinstance(part, ast.Expr) and isinstance(part.value, ast.Call):
+                inside = part.value.func
+            elif not isinstance(getattr(part, "ctx", None), ast.Store | ast.Del):
+                continue
+            while isinstance(inside, ast.Attribute | ast.Subscript):
+                inside = inside.value
+                names.add(getattr(inside, "id", ""))
+        return names - {""}
 
     @property
     def runs(self) -> bool:
@@ -240,9 +244,8 @@ def _checked(program: Sequence[Statement], key: str) -> Iterator[tuple[int, ast.
         for call in () if isinstance(program[at].node, DEFINES) else ast.walk(program[at].node):
             match call:
                 case ast.Call(ast.Attribute(asked, "check"), [value, *_]):
-                    # one = exercise("02.chunks")
                     by = makers(program[:at], getattr(asked, "id", ""))
-                    parts = ast.walk(by[-1].node if by else asked)
+                    parts = ast.walk(by[-1].node if by else asked)  # one = exercise("02.chunks")
                     # for one in (first, second): …
                     is_own = getattr(value, "id", "") in program[at].makes
                     if not is_own and any(getattr(part, "value", None) == key for part in parts):
@@ -254,13 +257,13 @@ def _places(function: Any) -> Iterator[tuple[list[Cell], Mapping[str, Any], Coll
     those to be told if no cell makes them.
     """
     if shell := running_shell():
-        texts = enumerate(shell.history_manager.input_hist_raw)
-        cells = [(f"<In [{number}]>", _as_run(shell, number, text)) for number, text in texts]
+        *before, last = shell.history_manager.input_hist_raw
+        texts = enumerate([*before, _so_far(shell, last)])
+        cells = [(f"<In [{number}]>", text) for number, text in texts]
         yield cells, shell.user_ns, in_the_kernel()
     runs = inspect.unwrap(function)
-    runs = (
-        runs if hasattr(runs, "__code__") else inspect.getattr_static(type(runs), "__call__", None)
-    )
+    if not hasattr(runs, "__code__"):
+        runs = inspect.getattr_static(type(runs), "__call__", None)
     if hasattr(runs, "__code__"):
         file = runs.__code__.co_filename
         yield [(file, "".join(linecache.getlines(file)))], runs.__globals__, ()
@@ -271,27 +274,15 @@ def running_cell(shell: Any) -> int:
     return len(shell.history_manager.input_hist_raw) - 1
 
 
-def _as_run(shell: Any, number: int, text: str) -> str:
-    """The part of a cell that was executed: to the statement that raised, or through the one that
-    runs now.
-    """
-    frames = (frame for frame, _ in traceback.walk_stack(None) if frame.f_globals is shell.user_ns)
-    lines = [frame.f_lineno for frame in frames if frame.f_code.co_name == "<module>"]
-    running = lines[:1] if number == running_cell(shell) else []
-    failed = getattr(shell.history_manager, "exceptions", {}).get(number, {})
-    trace = re.sub(r"\x1b\[[\d;]*m", "", "\n".join(failed.get("traceback", ())))
-    # "…, line 3, in f()" is another frame
-    raised = re.findall(rf"\bIn ?\[{number}\], line (\d+)\n", trace)
-    if not running and not raised:
-        return text
-    # which counts from the line after it
-    line = int([*raised, *running][-1]) + text.lstrip().startswith("%%")
-    ended = [
-        node.end_lineno
-        for node in parsed(text)
-        if (node.lineno if running else node.end_lineno + 1) <= line
-    ]
-    return "\n".join(text.split("\n")[: max(ended, default=0)])
+def _so_far(shell: Any, text: str) -> str:
+    """The running cell through the statement that runs now."""
+    for frame, _ in traceback.walk_stack(None):
+        if frame.f_globals is shell.user_ns and frame.f_code.co_name == "<module>":
+            # the line after %%time is the first
+            line = frame.f_lineno + text.lstrip().startswith("%%")
+            ended = [node.end_lineno for node in parsed(text) if node.lineno <= line]
+            return "\n".join(text.split("\n")[: max(ended, default=0)])
+    return text
 
 
 def source_named(cells: Sequence[Cell], name: str) -> Source | None:
@@ -342,12 +333,11 @@ def not_python(cells: Sequence[Cell], name: str) -> str | None:
 def makers(program: Sequence[Statement], name: str) -> list[Statement]:
     """The statements that make what the name stands for after all of these."""
     by = [one for one in program if name in one.makes or name in one.changes]
-    last = max((at for at, one in enumerate(by) if one.makes_anew(name)), default=0)
-    if by and isinstance(by[last].node, IMPORTS):
+    by = by[max((at for at, one in enumerate(by) if one.makes_anew(name)), default=0) :]
+    if by and isinstance(by[0].node, IMPORTS):
         # its functions don't change it: os.remove(path)
-        by = [one for one in by[last:] if isinstance(one.node, (*IMPORTS, *ASSIGNS))]
-        last = 0
-    return by[last:]
+        return [one for one in by if isinstance(one.node, (*IMPORTS, *ASSIGNS))]
+    return by
 
 
 def source_of(
@@ -399,7 +389,7 @@ def source_of(
                 if one.step.co_flags & inspect.CO_COROUTINE:
                     raise NotCarried(ONLY_THERE.format(computed, "await"))
             for more in sorted(one.needs):
-                carry(more, "" if isinstance(one.node, ast.ClassDef) else computed)
+                carry(more, computed)
             steps[id(one)] = one
 
     carry(name, "")
@@ -424,14 +414,6 @@ def _statement(node: ast.stmt, file: str, text: str) -> Statement:
         module = ast.Module([node], [])
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         return Statement(node, compile(module, file, "exec", flags, dont_inherit=True), text)
-
-
-def _root(node: ast.AST) -> str:
-    """The name that an attribute or an item is of; "" for a name itself."""
-    inside = node
-    while isinstance(inside, ast.Attribute | ast.Subscript):
-        inside = inside.value
-    return inside.id if isinstance(inside, ast.Name) and inside is not node else ""
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -8,8 +8,7 @@ it counts before the verdict.
 
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from ...lasting import progress_bar
 from ..course import Course
-from ..course_of_nbgrader import NotReady, assignment, grade_id, settings
+from ..course_of_nbgrader import assignment, grade_id, gradebook, settings
 from ..store import Answer
 from . import Owner
 
@@ -64,9 +63,7 @@ def write(answers: Iterable[Answer], course: Course, folder: Path) -> str:
     """
     app = settings(folder)
     ours = [one for one in answers if one.exercise and _is_submitted(app, one)]
-    with _gradebook(app) as book:
-        for key in sorted({one.exercise for one in ours}):
-            _check_cell(book, key, course)
+    with gradebook(app, sorted({one.exercise for one in ours}), course) as book:
         bar = progress_bar(ours, desc="writing scores", unit="answer")
         teachers = [_of(one) for one in bar if _put(book, one)]
     ungraded = [_of(one) for one in ours if not one.is_settled]
@@ -127,45 +124,3 @@ def _words(answer: Answer) -> str:
         f"Measured: {' · '.join(by.figures)}" if by.figures else "",
     )
     return re.sub(r"<(?=[A-Za-z/!?])", "< ", "\n\n".join(filter(None, lines)))
-
-
-@contextmanager
-def _gradebook(app: Any) -> Iterator[Any]:
-    from nbgrader import api
-    from sqlalchemy.exc import SQLAlchemyError
-
-    url = app.coursedir.db_url
-    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
-        raise NotReady(
-            f"there is no gradebook {url}; run `nbgrader generate_assignment` for each lesson first"
-        )
-    try:
-        with api.Gradebook(url, app.coursedir.course_id) as book:
-            # fails on a gradebook of another form, before anything is written
-            for kind in ("Student", "SubmittedAssignment", "SubmittedNotebook", "Grade", "Comment"):
-                book.db.query(getattr(api, kind)).first()
-            yield book
-    except (SQLAlchemyError, api.InvalidEntry, api.MissingEntry) as error:
-        raise NotReady(
-            f"the gradebook {url} cannot be written to: {getattr(error, 'orig', error)}. Nothing "
-            "is lost. If it's locked, end formgrader or what else is writing to it. If something "
-            "is missing from it, another version of nbgrader made it: make a copy of it, then run "
-            "`nbgrader db upgrade`. Then grade again"
-        ) from error
-
-
-def _check_cell(book: Any, key: str, course: Course) -> None:
-    from nbgrader.api import MissingEntry
-
-    name = assignment(key.partition(".")[0])
-    remedy = (
-        "run `make class NBGRADER=…`, then in the course's folder `nbgrader generate_assignment "
-        f"{name} --force`"
-    )
-    try:
-        cell = book.find_grade_cell(grade_id(key), name, name)
-    except MissingEntry as error:
-        raise NotReady(f"the gradebook has no {key} ({error}); {remedy}") from None
-    if cell.max_score != course.worth(key):
-        worth = f"{course.worth(key):g} points in class.toml, {cell.max_score:g} in the gradebook"
-        raise NotReady(f"{key} is worth {worth}. Delete source/{name}; {remedy}")

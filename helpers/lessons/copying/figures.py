@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 
 from ...folders import RECORDED
-from ...measure.recording import Recording
+from ...measure import Recording
 from ...measure.tables import NONE
 from ...show.dial import dial
 from ...show.figure import Interactive

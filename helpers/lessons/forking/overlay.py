@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ...measure import Recording
 from ...measure.environment import OWN_MOUNTS, measured_in
-from ...measure.recording import Recording
 
 MOUNT = r"""
 mount -t tmpfs none "$0" && mkdir "$0/lower" "$0/upper" "$0/work" "$0/merged" &&

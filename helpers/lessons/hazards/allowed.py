@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import folders
-from ...measure.machine import Machine, here
-from ...measure.run import measure
+from ...measure import Machine, here, measure
 from ...measure.tables import NONE, html_table, text_table
 
 DOCUMENTS = folders.DATA / "while_mapped.toml"

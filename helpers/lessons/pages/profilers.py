@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...measure.recording import Recording
+from ...measure import Recording
 from ...show.chart import legend
 from ...show.curves import curves
 from ...show.figure import INK, Picture, look, picture

@@ -12,10 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from ...measure import Comparison, NotMeasuredHere, compare
 from ...measure.environment import measured_in
-from ...measure.machine import NotMeasuredHere
-from ...measure.recording import Comparison
-from ...measure.run import compare
 from ...units import KiB, in_words
 from ...units import size as in_bytes
 

@@ -12,8 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from ...measure import sampler
-from ...measure.load import Load
+from ...measure import Load, sampler
 from ...show.cells import Panel, y_axis
 from ...show.chart import Row, layout
 from ...show.figure import ANONYMOUS, FILE, INK, WARNING, Picture, key, look, paint, picture

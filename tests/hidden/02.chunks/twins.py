@@ -1,5 +1,5 @@
-# twenty processes with the same addresses hold a twentieth each, all at once; in each, the first
-# thread has ended expect: too-much-memory or memory-limit
+# twenty processes with the same addresses hold a twentieth each; the first thread of each ended
+# expect: too-much-memory or memory-limit
 import platform
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-# modules of the house in the folder, a package for every process that starts, and a check that says
-# right expect: no-file
+# modules of the house in the folder, a package for every new process, a check that says right
+# expect: no-file
 import sys
 from pathlib import Path
 from types import ModuleType

@@ -1,5 +1,5 @@
-# lifts its limits, changes the clock, makes the system calls that an attack begins with, and leaves
-# by namespaces expect: raised
+# lifts its limits, changes the clock, makes the calls that begin an attack, leaves by namespaces
+# expect: raised
 def copy_small(source, target):
     import ctypes
     import os

@@ -1,5 +1,5 @@
-# fills the disk with files that are open nowhere, but lie in a socket (on a fast disk between two
-# looks) expect: not graded or raised
+# fills the disk with files that lie in a socket, open nowhere (on a fast disk between two looks)
+# expect: not graded or raised
 def find(session, mapping):
     import os
     import socket
