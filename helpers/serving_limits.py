@@ -1,16 +1,17 @@
 """Limits on slow and silent clients, for a server on uvicorn: `Server(limited(app, grace_s=2))`.
 
-A client has TIMEOUT_S seconds for all headers of a request, or to begin the next. After that it
-must send at least SLOWEST bytes per second of a body, and may not stop reading the answer for
-TIMEOUT_S. A client that is too slow gets 408 if no answer has begun, and is cut off. A body must
-have a Content-Length: h11 makes an event of every chunk, and nobody else is served meanwhile. Not
-limited: how many clients there are, unless `CrowdedProtocol` serves them, or how much of a body is
-sent in all, unless `body_of` reads it.
+A client has TIMEOUT_S seconds for all headers of a request, or to begin the next. They have at most
+LONGEST_HEAD bytes in MOST_HEADERS lines. After that it must send at least SLOWEST bytes per second
+of a body, and may not stop reading the answer for TIMEOUT_S. A client that is too slow gets 408 if
+no answer has begun, and is cut off. A body must have a Content-Length: h11 makes an event of every
+chunk, and nobody else is served meanwhile. Not limited: how many clients there are, unless
+`CrowdedProtocol` serves them, or how much of a body is sent in all, unless `body_of` reads it.
 """
 
 import asyncio
 import logging
 import os
+import re
 import select
 import sys
 import time
@@ -32,6 +33,9 @@ TIMEOUT_S = 10.0
 SLOWEST = 100 * KiB  # per second
 LINGER_S = 1.0  # for a refused client to read the answer
 SPARED_S = 5.0
+LONGEST_HEAD = 16 * KiB
+MOST_HEADERS = 100  # of a request
+BLANK = re.compile(rb"\n\r?\n")
 
 
 class ClientGone(Exception):
@@ -41,9 +45,15 @@ class ClientGone(Exception):
 
 
 class WithLengths(h11.Connection):
-    """Refuses Transfer-Encoding."""
+    """Refuses Transfer-Encoding, and a head that takes long to read: h11 reads a whole one at once,
+    before anybody knows whose turn it is.
+    """
 
     def next_event(self) -> Any:
+        if self.their_state is h11.IDLE:
+            head = BLANK.split(self.trailing_data[0][: LONGEST_HEAD + 1], 1)[0]
+            if len(head) > LONGEST_HEAD or head.count(b"\n") > MOST_HEADERS:
+                raise h11.RemoteProtocolError("too many headers", HTTPStatus(431))
         event = super().next_event()
         if isinstance(event, h11.Request) and b"transfer-encoding" in dict(event.headers):
             raise h11.RemoteProtocolError("no Content-Length", HTTPStatus.LENGTH_REQUIRED)

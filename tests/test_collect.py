@@ -16,11 +16,15 @@ pwd = pytest.importorskip("pwd", reason="a hub's users")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a hub's homes")
 
 
-@pytest.fixture(scope="module")
-def collect():
-    spec = spec_from_file_location("collect", ROOT / "classroom" / "hub" / "collect.py")
+def script(name: str):
+    spec = spec_from_file_location(name, ROOT / "classroom" / "hub" / f"{name}.py")
     spec.loader.exec_module(module := module_from_spec(spec))
     return module
+
+
+@pytest.fixture(scope="module")
+def collect():
+    return script("collect")
 
 
 def test_only_a_students_own_zips_come_in(collect, tmp_path: Path, capsys: pytest.CaptureFixture):
@@ -126,3 +130,15 @@ def test_what_is_given_back_replaces_a_link_and_follows_none(collect, tmp_path: 
     assert (folder / "02.html").read_bytes() == b"well done"
     assert os.listdir(folder) == ["02.html"]
     assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_what_runs_under_a_lent_number_leaves_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """But not under one that is somebody else's."""
+    leave = script("leave")
+    ada = SimpleNamespace(pw_name="ada", pw_uid=2_000_000)
+    monkeypatch.setattr(leave, "SUBUID", tmp_path / "subuid")
+    others = f"ada:5000000:9\nben:5000008:2\nada:{os.getuid()}:1\n"
+    leave.SUBUID.write_text(f"ada:3000000:9\n{ada.pw_uid}:4000000:9\n{others}")
+    ours = [range(first, first + 9) for first in (3_000_000, 4_000_000)]
+    assert leave.numbers_of(ada) == [range(2_000_000, 2_000_001), *ours]
+    assert leave.processes([range(os.getuid(), os.getuid() + 1)])[os.getpid()] == {os.getuid()}

@@ -260,7 +260,7 @@ def test_the_end_deletes_all_and_keeps_only_what_the_class_agreed_to(box: Ballot
     box.vote("02.chunk", of[0], "1 MiB", 1)
     code = box.about("code")
     key = box.about("key")
-    kept, table = box.end(keep=True)
+    kept = box.end(keep=True)
     _, one = json.loads(kept.read_text())
     assert one["key"] == "04.turned"
     assert sorted(first for first, _ in one["votes"]) == [
@@ -271,7 +271,7 @@ def test_the_end_deletes_all_and_keeps_only_what_the_class_agreed_to(box: Ballot
         4,
         5,
     ]
-    head, *lines = table.read_text().splitlines()
+    head, *lines = kept.with_suffix(".csv").read_text().splitlines()
     assert head == "key,first,second,measured"
     assert len(lines) == 12
     assert "04.turned,5.0,5.0,64" in lines
@@ -287,21 +287,17 @@ def test_the_end_deletes_all_and_keeps_only_what_the_class_agreed_to(box: Ballot
     assert "6 predictions" in shown.picture.alt
     for voter in of:
         box.vote("04.turned", voter, 3, 1)
-    assert box.end(keep=False) == []
+    assert box.end(keep=False) is None
     assert len([*tmp_path.glob("*.json")]) == 1
 
 
-def test_no_flood_of_voters_fills_the_box(box: Ballots, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(ballots.MOST, "new", 3)
+def test_without_a_size_a_thousand_can_join(box: Ballots, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ballots, "MOST_VOTERS", 3)
     for voter in (of := voters(3)):
         box.vote("04.turned", voter, 1, 1)
-    with pytest.raises(Refused, match="too many requests"):
-        for voter in voters(4):  # at least four in one second
-            box.join(voter)
-    box.vote("04.turned", of[0], 2, 2)  # who is known may go on
-    monkeypatch.setattr(ballots, "MOST_VOTERS", 3)
     with pytest.raises(Refused, match="the door is closed: 3 have joined"):
         box.join(*voters(1))
+    box.vote("04.turned", of[0], 2, 2)  # who is known may go on
 
 
 def test_two_walls_cannot_share_a_folder(box: Ballots, tmp_path: Path):
@@ -517,6 +513,7 @@ def test_a_phone_has_its_answer_beside_what_was_measured(room: Class):
     for key, answer, told in (
         ("04.turned", "16", "You predicted 16 pages; measured 64 pages – 4 times as many."),
         ("04.copy-up", "1", "You predicted 1 MiB; measured 16 MiB – 16 times as much."),
+        ("03.ahead", f"0.{'0' * 323}5", "You predicted 4.94e-324 pages; measured 2,048 pages."),
         ("02.quiz-counter", "a", "Right: (b) "),
     ):
         room.press("ask", question=key)
@@ -640,6 +637,13 @@ def test_behind_a_proxy_all_its_addresses_have_the_path(tmp_path: Path):
         style, script = re.findall(r'(?:href|src)="(/[^"]+)"', page)
         assert [room.ask("GET", path)[0] for path in (style, script)] == [200, 200]
         assert 'data-state="/services/wall/OURCLASS/state"' in page
+        # A student's page may set cookies for all names below the hub's. A browser takes one with
+        # this prefix only for the name that sets it, and only if it has these attributes.
+        for name in ("voter", "__Host-voter"):
+            head = f"GET /services/wall/OURCLASS HTTP/1.0\r\nCookie: {name}={'0' * 32}\r\n\r\n"
+            said = raw(room.at, head.encode())
+            (voter,) = re.findall(rb"set-cookie: __Host-voter=(\w+); .+ Path=/; .+ Secure\r", said)
+            assert (voter == b"0" * 32) == (name == "__Host-voter")
     finally:
         room.kill()
 
@@ -724,7 +728,8 @@ def test_what_is_malformed_gets_a_clear_status_and_leaves_nothing(room: Class):
     )
     # they'd be handled all at once
     assert raw(room.at, chunks % room.code.encode()).startswith(b"HTTP/1.1 411")
-    assert raw(room.at, b"GET /" + b"x" * 100_000).startswith(b"HTTP/1.1 431")
+    for more in (b"x" * 100_000, b" HTTP/1.1\r\nHost: x\r\n%b\r\n" % (b"a: b\r\n" * 100)):
+        assert raw(room.at, b"GET /" + more).startswith(b"HTTP/1.1 431")  # nor all of these
     assert process.memory_info().rss < before + 24 * MiB
     assert size_of(room.folder) < on_disk + MiB
     assert room.state()["answers"] == 20

@@ -44,7 +44,7 @@ NO_DISKS = {  # kinds of file systems in which the kernel shows something
     "sysfs",
     "tracefs",
 }
-QUEUES = Path("/dev/mqueue")
+QUEUES, SUBUID = Path("/dev/mqueue"), Path("/etc/subuid")
 NOBODY = 2**32 - 3  # a user's number that no user has
 KEYCTL = {"x86_64": 250, "aarch64": 219}  # the number of the system call
 KEYCTL_CLEAR, KEYCTL_GET_PERSISTENT, PROCESS_KEYRING = 7, 22, -2
@@ -62,9 +62,30 @@ def asked(hub: str, method: str, name: str) -> int:
         return error.code
 
 
-def processes(uid: int) -> list[int]:
-    """Those that run as this user, or can do so again."""
-    found = []
+def numbers_of(user: pwd.struct_passwd) -> list[range]:
+    """Those of a user's processes and files: the own one, and those that newuidmap(1) lends, but
+    not those that somebody else has, too. Prints these.
+    """
+    found, names = [range(user.pw_uid, user.pw_uid + 1)], (user.pw_name, str(user.pw_uid))
+    rows = [row.split(":") for row in SUBUID.read_text().splitlines()] if SUBUID.exists() else []
+    lent = [(owner, range(int(first), int(first) + int(count))) for owner, first, count in rows]
+    others = [range(one.pw_uid, one.pw_uid + 1) for one in pwd.getpwall()]
+    others += [some for owner, some in lent if owner not in names]
+    for some in [some for owner, some in lent if owner in names]:
+        if any(some.start < of.stop and of.start < some.stop for of in others):
+            print(f"{SUBUID}: {some.start} to {some.stop - 1} are others', too, and stay")
+        else:
+            found.append(some)
+    return found
+
+
+def has(theirs: list[range], number: int | str) -> bool:
+    return any(int(number) in some for some in theirs)
+
+
+def processes(theirs: list[range]) -> dict[int, set[int]]:
+    """Those that run under one of these numbers, or can do so again, and which."""
+    found = {}
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended
             rows = dict(
@@ -72,33 +93,37 @@ def processes(uid: int) -> list[int]:
                 for row in (process / "status").read_text().splitlines()
                 if ":\t" in row
             )
-            if str(uid) in rows["Uid"].split() and not rows["State"].startswith("Z"):
-                found.append(int(process.name))
+            of = {int(number) for number in rows["Uid"].split() if has(theirs, number)}
+            if of and not rows["State"].startswith("Z"):
+                found[int(process.name)] = of
     return found
 
 
-def files(uid: int, *what: str) -> list[str]:
-    """A user's files: also a program in another's home, which could have the rights of the next
-    user of that number. With "-delete", it deletes them.
+def files(theirs: list[range], *what: str) -> list[str]:
+    """The files of these numbers: also a program in another's home, which could have the rights of
+    the next user of that number. With "-delete", it deletes them.
     """
     mounts = [row.split(b" ") for row in Path("/proc/self/mounts").read_bytes().splitlines()]
     escaped = [at for _, at, kind, *_ in mounts if kind.decode() not in NO_DISKS]
     disks = [at.decode("unicode_escape").encode("latin-1") for at in escaped]  # "\040" is a space
-    command = ["find", *disks, "-xdev", "-depth", "-uid", str(uid), "-print", *what]
+    owned = ["-false"]
+    for some in theirs:
+        owned += ["-o", "-uid", f"+{some.start - 1}", "-uid", f"-{some.stop}"]
+    command = ["find", *disks, "-xdev", "-depth", "(", *owned, ")", "-print", *what]
     return subprocess.run(
         command, stdout=subprocess.PIPE, text=True, errors="replace"
     ).stdout.splitlines()
 
 
-def shared_memory(uid: int) -> list[tuple[str, str]]:
-    """The arguments of ipcrm for each object of System V that is a user's."""
+def shared_memory(theirs: list[range]) -> list[tuple[str, str]]:
+    """The arguments of ipcrm for each object of System V of these numbers."""
     found = []
     for kind, option in (("shm", "-m"), ("sem", "-s"), ("msg", "-q")):
         head, *rows = (
             line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines()
         )
         owners = [head.index("uid"), head.index("cuid")]
-        found += [(option, row[1]) for row in rows if str(uid) in [row[n] for n in owners]]
+        found += [(option, row[1]) for row in rows if any(has(theirs, row[n]) for n in owners)]
     return found
 
 
@@ -126,20 +151,20 @@ def clear_keys(uid: int) -> None:
             call(number, KEYCTL_CLEAR, ring)
 
 
-def left(user: pwd.struct_passwd, hub: str) -> Iterator[str]:
+def left(user: pwd.struct_passwd, theirs: list[range], hub: str) -> Iterator[str]:
     """What is still there, in words."""
     with suppress(KeyError):
         yield f"the account {pwd.getpwnam(user.pw_name).pw_name}"
-    yield from (f"process {pid}" for pid in processes(user.pw_uid))
-    yield from files(user.pw_uid)
-    yield from (f"ipcrm {option} {number}" for option, number in shared_memory(user.pw_uid))
+    yield from (f"process {pid}" for pid in processes(theirs))
+    yield from files(theirs)
+    yield from (f"ipcrm {option} {number}" for option, number in shared_memory(theirs))
     if os.path.lexists(user.pw_dir):
         yield user.pw_dir
     if (status := asked(hub, "GET", user.pw_name)) != 404:
         yield f"the hub's user ({status})"
 
 
-def leave(user: pwd.struct_passwd, hub: str) -> None:
+def leave(user: pwd.struct_passwd, theirs: list[range], hub: str) -> None:
     name, uid = user.pw_name, user.pw_uid
     # no password, no job of cron's
     subprocess.run(["usermod", "--lock", "--expiredate", "1", name], check=True)
@@ -147,16 +172,17 @@ def leave(user: pwd.struct_passwd, hub: str) -> None:
     # it ends the server first
     while asked(hub, "DELETE", name) != 404 and time.monotonic() < until:
         time.sleep(1)
-    alive = True
+    alive = {uid}
     while alive and time.monotonic() < until:
-        kill_all(uid)
-        alive = processes(uid)
+        for number in alive:
+            kill_all(number)
+        alive = set().union(*processes(theirs).values())
     clear_keys(uid)
     if not os.path.ismount(QUEUES):  # as without systemd: the queues are there all the same
         QUEUES.mkdir(exist_ok=True)
         subprocess.run(["mount", "-t", "mqueue", "mqueue", QUEUES])
-    files(uid, "-delete")
-    for one in shared_memory(uid):
+    files(theirs, "-delete")
+    for one in shared_memory(theirs):
         subprocess.run(["ipcrm", *one])
     # what it can't do is seen below
     subprocess.run(["userdel", "--remove", name], stderr=subprocess.DEVNULL)
@@ -193,8 +219,9 @@ if __name__ == "__main__":
             f"The hub doesn't answer at {chosen.hub} ({error.reason}). Start it first: it has to "
             "forget its tokens."
         )
-    leave(user, chosen.hub)
-    if rest := list(left(user, chosen.hub)):
+    theirs = numbers_of(user)
+    leave(user, theirs, chosen.hub)
+    if rest := list(left(user, theirs, chosen.hub)):
         sys.exit("\n".join([f"Not all of {chosen.name} is gone. There is still:", *rest]))
     print(
         f"{chosen.name} has left: no account, home, process, token or file of theirs is on this "

@@ -3,6 +3,7 @@ out.
 """
 
 import json
+import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -313,9 +314,8 @@ class Prediction(Lasting):
         if near(guess, measured, self.unit):
             return " – well predicted"
         low, high = sorted((guess, measured))
-        if low <= _noise(self.unit):
+        if low <= _noise(self.unit) or math.isinf(factor := high / low):
             return ""
-        factor = high / low
         if factor < 1.3:
             return " – close"
         much = (

@@ -70,6 +70,7 @@ class Ballots:
                 "locking_mode = exclusive",
                 "journal_mode = wal",
                 "synchronous = normal",
+                "secure_delete = on",
             ):
                 self.connection.execute(f"pragma {pragma}")
             self.connection.executescript(TABLES)
@@ -79,6 +80,10 @@ class Ballots:
                 f"{self.folder / FILE} is in use by another wall ({error}); close that"
             ) from None
         (self.folder / FILE).chmod(0o600)
+        self.begin()
+
+    def begin(self) -> None:
+        """Makes up what a class has from its beginning."""
         for name, size in (("code", 4), ("key", 16), ("taken back", 8)):
             if not self.about(name):
                 self.note(name, "".join(secrets.choice(LETTERS) for _ in range(size)))
@@ -88,12 +93,12 @@ class Ballots:
             self.note("seats", str(self.size))
 
     def all(self, query: str, *values: Any) -> list[tuple]:
-        if not (self.folder / FILE).exists():
+        if not ((self.folder / FILE).exists() and (self.folder / f"{FILE}-wal").exists()):
             self.restore()
         return self.connection.execute(query, values).fetchall()
 
     def restore(self) -> None:
-        """Somebody has deleted the file. What was in it can be read as long as it's open, and is
+        """Somebody has deleted a file. What was in it can be read as long as it's open, and is
         written anew.
         """
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -339,12 +344,12 @@ class Ballots:
         return self.one(count, key), self.one(both, key, key)
 
     # --- the end of a lesson ---
-    def end(self, keep: bool) -> list[Path]:
+    def end(self, keep: bool) -> Path | None:
         """Deletes all votes and voters; first writes those answers to questions that MIN_ANSWERS
-        gave, if they are to be kept: JSON and CSV, without the voters' numbers. The next class has
-        a new code.
+        gave, if they are to be kept: JSON and CSV, without the voters' numbers. Returns where. The
+        next class has a new code.
         """
-        files = []
+        path = None
         if keep and (kept := self.kept()):
             path = free(
                 self.folder
@@ -355,23 +360,29 @@ class Ballots:
                 for one in kept
                 for pair in one["votes"]
             ]
-            csv.writer(table := io.StringIO()).writerow(("key", "first", "second", "measured"))
-            csv.writer(table).writerows(
-                [[x if isinstance(x, str) else json.dumps(x) for x in line] for line in lines]
+            csv.writer(table := io.StringIO()).writerows(
+                [x if isinstance(x, str) else json.dumps(x) for x in line]
+                for line in [("key", "first", "second", "measured"), *lines]
             )
             write_whole(path.with_suffix(".csv"), table.getvalue())
-            # last: the report reads it
-            write_whole(path, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
-            files = [path, path.with_suffix(".csv")]
+            write_whole(
+                path.with_suffix(".new"), json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
+            )
         code = self.about("code")
         key = self.about("key")
-        self.connection.close()
-        for path in self.folder.glob(f"{FILE}*"):
-            path.unlink()
-        self.open()
-        self.note("key", key)
-        self.note("ended", code)
-        return files
+        with self.connection:  # all of it, or nothing if the disk is full
+            self.connection.execute("begin")
+            for name in ("about", "voters", "questions", "votes", "answered"):
+                self.connection.execute(f"delete from {name}")
+            self.note("key", key)
+            self.note("ended", code)
+            self.begin()
+        if path:
+            path.with_suffix(".new").rename(path)  # now the report reads it
+        self.connection.execute("pragma wal_checkpoint(truncate)")
+        for copy in self.folder.glob(f"{FILE}-new*"):
+            copy.unlink()
+        return path
 
     def kept(self) -> list[dict[str, Any]]:
         """The questions with enough answers: as they were asked, with the pairs of answers, and

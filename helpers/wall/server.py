@@ -84,6 +84,10 @@ class Wall:
     def __init__(self, ballots: Ballots, public: str, proxies: int) -> None:
         self.ballots, self.public, self.proxies = ballots, public, proxies
         self.netloc, self.root = urlsplit(public)[1:3]
+        # On a hub, a student's page may set cookies for all names below the hub's, but none that
+        # begins like this.
+        self.tls = public.startswith("https:")
+        self.cookie = "__Host-voter" if self.tls else "voter"
         self.lately = ""  # what the last lesson left
         self.drawing = asyncio.Lock()
         self.spread = Spread()
@@ -144,17 +148,21 @@ class Wall:
         through.
         """
         forwarded = ",".join(request.headers.getlist("X-Forwarded-For")).split(",")
-        return forwarded[-self.proxies :][0].strip() if self.proxies else request.client.host
+        return (
+            forwarded[-self.proxies :][0].strip() if self.proxies else (request.client or ("",))[0]
+        )
 
-    def same_site(self, request: Request) -> None:
-        """Refused for a form on another site's page, or under a name that another site may have
-        given to this address. Browsers tell, and whatever else sends forms has no cookies.
+    async def form(self, request: Request) -> str:
+        """What a form says. Refused for one on another site's page, or under a name that another
+        site may have given to this address. Browsers tell, and whatever else sends forms has no
+        cookies.
         """
         host = request.headers.get("Origin", "://" + self.netloc).partition("://")[2]
         fetched = request.headers.get("Sec-Fetch-Site", "none")
         own = host == self.netloc or (HOST.fullmatch(host) and host == request.headers.get("Host"))
         if fetched not in ("same-origin", "none") or not own:
             raise Refused(403, "that came from another page")
+        return (await body_of(request, LARGEST, Refused)).decode(errors="replace")
 
     async def refused(self, request: Request, error: Exception) -> Response:
         status, why = (
@@ -312,7 +320,7 @@ class Wall:
 
     async def state(self, request: Request) -> Response:
         self.admit(request)
-        voter = request.cookies.get("voter", "")
+        voter = cookie(request, self.cookie)
         # so a phone joins as soon as its page asks for this, which no preview of a link does
         if VOTER.fullmatch(voter):
             with contextlib.suppress(Refused, OSError, sqlite3.OperationalError):
@@ -366,16 +374,12 @@ class Wall:
 
     async def phone(self, request: Request) -> Response:
         self.admit(request)
-        given = request.cookies.get("voter", "")
+        given = cookie(request, self.cookie)
         error = ""
         form = {}
         voter = given if VOTER.fullmatch(given) else secrets.token_hex(16)
         if request.method == "POST":
-            self.same_site(request)
-            form = parse_qs(
-                (await body_of(request, LARGEST, Refused)).decode(errors="replace"),
-                keep_blank_values=True,
-            )
+            form = parse_qs(await self.form(request), keep_blank_values=True)
         try:
             if request.method == "POST":
                 self.votes_by_phone(form, self.voter(voter), self.client(request))
@@ -408,7 +412,7 @@ class Wall:
                 now["counted"] = number == now["step"].vote
         page = HTMLResponse(filled("phone.html.j2", **now), headers=HEADERS)
         # comes with links, too
-        page.set_cookie("voter", voter, httponly=True, samesite="lax", path=f"{self.root}/")
+        page.set_cookie(self.cookie, voter, httponly=True, secure=self.tls, samesite="lax")
         return page
 
     def votes_by_phone(self, form: dict[str, list[str]], voter: str, address: str) -> None:
@@ -426,12 +430,9 @@ class Wall:
         self.renew()
 
     async def teacher(self, request: Request) -> Response:
-        key = request.cookies.get("teacher", "")
+        key = cookie(request, "teacher")
         if request.method == "POST":
-            self.same_site(request)
-            form = dict(
-                parse_qsl((await body_of(request, LARGEST, Refused)).decode(errors="replace"))
-            )
+            form = dict(parse_qsl(await self.form(request)))
             key = form.get("key", key).strip()
         try:
             self.knows(key)
@@ -505,15 +506,14 @@ class Wall:
             case "door" if (more := form.get("more", "")).isdecimal():
                 self.ballots.note("seats", str(self.ballots.joined + int(more)))
             case "end" if form.get("keep") in ("yes", "no"):
-                files = self.ballots.end(form["keep"] == "yes")
+                path = self.ballots.end(form["keep"] == "yes")
                 none = (
                     "deleted"
                     if form["keep"] == "no"
                     else f"deleted: no question had {MIN_ANSWERS} answers"
                 )
                 self.lately = (
-                    "The lesson has ended. Its votes are "
-                    f"{f'kept in {files[0]}' if files else none}."
+                    f"The lesson has ended. Its votes are {f'kept in {path}' if path else none}."
                 )
             case step if step in STEPS:
                 self.ballots.move(step)
@@ -525,6 +525,14 @@ async def plain_data(request: Request) -> dict[str, Any]:
         if isinstance(sent := json.loads(await body_of(request, LARGEST, Refused)), dict):
             return sent
     raise Refused(400, "that isn't an object in JSON")
+
+
+def cookie(request: Request, name: str) -> str:
+    """The cookie of this name, "" for none. Python before 3.12.6 takes a minute to read one that is
+    long and quoted.
+    """
+    found = re.search(f"(?:^|; ?){name}=([^;]*)", request.headers.get("Cookie", ""))
+    return found[1] if found else ""
 
 
 def same(given: str, right: str) -> bool:
