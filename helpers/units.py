@@ -56,9 +56,9 @@ def in_words(value: float | None, unit: str) -> str:
 
 def digits(number: float) -> str:
     """Three significant digits, or all before the point: 0.25 · 25.6 · 1,024 · 0.0000123. What is
-    a guess and no amount may be 1e+300.
+    a guess and no amount may be 1e+300 or 5e-324.
     """
-    if abs(number) >= 1e15:
+    if number and not 1e-15 < abs(number) < 1e15:
         return f"{number:.3g}"
     if abs(number) >= 100 or number == round(number):
         return f"{number:,.0f}"
