@@ -2,11 +2,11 @@
 ids.
 
 Moodle    the participants, or the gradebook: First name, Last name, Email address, and ID number if
-  the site has it.
+          the site has it.
 Canvas    the gradebook: Student, ID, SIS Login ID, …; then a row for each student, and some that
-  are none.
+          are none.
 plain     the columns name, id and email, or some of them; or no head, and a name or an id on each
-  line.
+          line.
 
 A column `file` in any of them gives a student files whose names don't say whose they are, with |
 between them.

@@ -8,7 +8,7 @@ mapping may begin anywhere.
 
     0     the header: what the file is, who can read it, what it was built from, how long it must be
     0       magic    marks an arena; its byte above 127 and its line end reveal a file that was
-      transferred as text
+            transferred as text
     8       order    0x01020304 in the writer's byte order
     12      version  of this header; the fields before it keep their places in every version
     16      layout   CRC-32 of the program's description of its data
@@ -17,8 +17,7 @@ mapping may begin anywhere.
     40      origin   a length and at most 64 bytes
     124     own      CRC-32 of the 124 bytes before it
     128   the arrays, each at a multiple of 64 and stored as in an .npy file (numpy.lib.format):
-      dtype and shape first,
-          then the bytes
+          dtype and shape first, then the bytes
 
 Opening reads the header alone, so it takes the same time at every size. Looking at an array checks
 that it lies inside the file. Nobody checks the numbers in it: that would take reading them all. The

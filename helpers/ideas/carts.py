@@ -43,10 +43,9 @@ class Cart(Protocol):
 
     size     how many bytes it lends
     lend()   a read-only view of all of them, counted by the owner (an export of the buffer
-      protocol); ValueError once
-             the cart is closed
+             protocol); ValueError once the cart is closed
     close()  gives the bytes up: at once, or when the last escaped view is gone; calling it again
-      does nothing
+             does nothing
     """
 
     @property

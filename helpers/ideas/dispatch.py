@@ -1,20 +1,16 @@
 """Which function does `backend.infer(x)` run, and when is that decided?
 
 static   When the caller is compiled. Rust compiles `fn serve<B: Backend>(b: &B)` once for each B
-  you call it with.
-         The call goes to a fixed address, or is inlined and isn't a call at all. One B per call
-           site.
+         you call it with. The call goes to a fixed address, or is inlined and isn't a call at all.
+         One B per call site.
 dynamic  When the call runs, through a pointer. `&dyn Backend` is two words: the address of the
-  value, and the address
-         of its type's table. The compiler knows the offset of `infer` in the table, but not which
-           table it'll be. The
-         type is gone from the pointer (type erasure), so backends of any type fit into one list.
+         value, and the address of its type's table. The compiler knows the offset of `infer` in the
+         table, but not which table it'll be. The type is gone from the pointer (type erasure), so
+         backends of any type fit into one list.
 Python   When the call runs, by name. Python looks up "infer" in the dictionaries of the instance,
-  its type and its base
-         classes. CPython 3.11 and later remember the answer at the call site for as long as the
-           type stays the same
-         (PEP 659). Every call is dynamic, and you find out whether a backend has `infer` by calling
-           it.
+         its type and its base classes. CPython 3.11 and later remember the answer at the call site
+         for as long as the type stays the same (PEP 659). Every call is dynamic, and you find out
+         whether a backend has `infer` by calling it.
 
 The two words and the table, in bytes, are in `vtable.py`: read it next.
 """

@@ -22,9 +22,9 @@ class YokeCache(Closing, Generic[K]):
 
     weigh(key, yoke)         the bytes that a yoke counts for; if not given, all bytes in its cart
     size                     what all kept yokes count for; a cart that two of them share counts
-      twice
+                             twice
     hits, misses, evictions  get() calls that called no make, and those that did; yokes dropped to
-      make room
+                             make room
     """
 
     def __init__(

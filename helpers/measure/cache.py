@@ -33,7 +33,7 @@ class PageCache(Measured):
     cached   (pages,) bool, for each page of the file, in order; None where the kernel doesn't tell
     dirty, writeback   pages not yet on the disk, and pages on their way there
     dirty_pages   (pages,) bool, which pages are dirty; None if none is, or for more than MOST_ASKED
-      pages
+                  pages
     why      what the kernel didn't tell, or (after `drop_from_cache`) what stayed and why; else ""
 
     Both counts come from cachestat(2); None where it's missing or disagrees with mincore(2). Pages

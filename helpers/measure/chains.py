@@ -61,7 +61,7 @@ class Roots:
 
     spaces  id of a dict of globals -> the module's name
     named   id of an object -> its names: a local of a running function, a context variable, an
-      exception being handled
+            exception being handled
     all     the dicts and the objects
     """
 

@@ -55,7 +55,7 @@ class Chain(NamedTuple):
     what   the object: "ndarray of 4 MiB", "TensorFile", "FileIO, descriptor 12"
     name   how you reach it: "row", "Out[3]", "cache['a']", "model.weight"; "" if no name was found
     where  what has that name: "global of __main__", "local of load(), in the traceback of
-      `sys.last_value`"
+           `sys.last_value`"
     """
 
     what: str
@@ -70,10 +70,10 @@ class Holding:
 
     summary  how much of the file is mapped, and whether it's open; or what the object is a view of
     mapped   bytes of this process's addresses that show the file; None without /proc, and for an
-      object
+             object
     chains   a path to each holder
     notes    other processes that hold the file, as far as this user may know, and what the search
-      can't see
+             can't see
     """
 
     summary: str

@@ -34,10 +34,10 @@ class Region:
     mapping.
 
     permissions  four letters, "rw-p": read, write, execute, and p for private (writes are copied)
-      or s for shared
+                 or s for shared
     offset       bytes into the file at `path`, 0 if there is no file
     path         as the kernel writes it, with " (deleted)" after a name that is gone; "" for
-      anonymous memory
+                 anonymous memory
     """
 
     start: int

@@ -63,7 +63,7 @@ class PageMap(Measured):
     address    of the first page's first byte, in the process that was looked at
     page_size  bytes
     region     the mapping at the first page; None if nothing is mapped there, or this was read from
-      JSON
+               JSON
     """
 
     form = "zero-copy page map"

@@ -16,7 +16,7 @@ class Measured:
 
     form   what it's called there
     runs   arrays that are kept as runs of equal neighbours, [[value, how often], …]: the field, its
-      name there, and what a value is
+           name there, and what a value is
     apart  fields that aren't kept
     """
 

@@ -120,30 +120,29 @@ class Recording(Measured):
 
     times         (n,) float64, seconds since the call began
     anonymous     (n,) int64, bytes: its own pages, which only swap could take, and those of
-      processes that it started
+                  processes that it started
     file          (n,) int64, bytes: pages of files, lent by the page cache
     shared        (n,) int64, bytes: shared memory, its own and that of processes that it started
     resident      (n,) int64, bytes: all resident pages, of every kind
     high_water    bytes: the kernel's own high-water mark of resident, which misses no peak
     imported      bytes: what resident memory grew by while the function imported modules: code,
-      mostly
+                  mostly
     imports       the modules that took a tenth of that or more, the largest first
     marks         what `mark` marked, in the order of time; of more than 1,000 some, and the highest
-      of each name
+                  of each name
     marked        how many marks there were
     stack         text: the Python stacks that allocated what was there at the peak and at the end
-      of a separate run,
-                  however that ended (`stack=True`)
+                  of a separate run, however that ended (`stack=True`)
     virtual_peak  bytes: address space, resident or not; the highest sample
     heap_peak     bytes: tracemalloc's peak in a second, separate run (`heap=True`)
     heap_left     bytes: what was left on the heap when that ended, what it returned included
     wall, user, system   seconds
     value      what the function returned
     ended      "returned", "raised", "timed out", "memory limit", "printed too much", a signal's
-      name ("SIGBUS"),
-               "interrupted", "exited 3", or "lost contact" if it could no longer report
+               name ("SIGBUS"), "interrupted", "exited 3", or "lost contact" if it could no longer
+               report
     error      None, or text: the exception with its traceback, or why the value could not be sent
-      back
+               back
     unseen     None, or text: why there may have been memory that the sampler didn't see
     """
 

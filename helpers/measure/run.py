@@ -57,29 +57,26 @@ def measure(function: Callable, *args: Any, name: str | None = None, **options: 
     process. What it started ends with it. If some memory may have been missed, `unseen` says why.
 
     heap          run it a second time, in another process, under tracemalloc, for `heap_peak` (None
-      if that run failed)
-    stack         run it twice more (if it was killed, once) under memray, or once under
-      tracemalloc where memray isn't installed:
-                  `stack` tells which Python stacks allocated what was there at the peak, and when
-                    it ended, however
+                  if that run failed)
+    stack         run it twice more (if it was killed, once) under memray, or once under tracemalloc
+                  where memray isn't installed: `stack` tells which Python stacks allocated what was
+                  there at the peak, and when it ended, however
     interval      seconds between samples, 0.001 if not given
     timeout       seconds until the result is here, 60 if not given; then `ended` is "timed out"
     memory_limit  bytes or "8 MiB": when anonymous and shared memory have grown by more, the process
-      is killed, and
-                  `ended` is "memory limit". (A limit on address space would forbid mappings.)
+                  is killed, and `ended` is "memory limit". (A limit on address space would forbid
+                  mappings.)
     objects       the result comes back as a pickle, which can run anything here: only for code of
-      your own
+                  your own
     modules       names of modules to import there first, so that they don't count; a module that
-      isn't there is skipped
+                  isn't there is skipped
     warm          call it once before, in the same process, unmeasured; what that returns is let go
-      of
+                  of
     calls         "module:function", "module:Class.method", or "function" of the notebook: marks
-      where their calls begin
-                  and end, as `mark` does
+                  where their calls begin and end, as `mark` does
     inspect       called here, with the process's number, after the function has ended and before
-      its result is sent:
-                  to see what it still holds, or to change a file under it, in a thread; the limits
-                    hold meanwhile
+                  its result is sent: to see what it still holds, or to change a file under it, in a
+                  thread; the limits hold meanwhile
 
     An exception, a signal or a limit ends the run, not the lesson: see `Recording.ended`. What the
     function prints appears when it has ended; past 64 MiB it is stopped. TypeError if the function
@@ -97,7 +94,7 @@ class Options:
     printed  the descriptor to which what the function prints goes at once
     command  starts the interpreter: must become it (exec), or end with its status, as a shell does
     stop     called here at every sample: None to go on, or why to stop the process, which is then
-      how it `ended`
+             how it `ended`
     """
 
     heap: bool = False
@@ -224,11 +221,9 @@ def compare(
     `options` are those of `measure`. With `heap` or `stack`, each function is traced once.
 
     before  `before(*args)` is called here, unmeasured, before each run, traced runs too:
-      `drop_from_cache` makes runs
-            cold, reading the file makes them warm
+            `drop_from_cache` makes runs cold, reading the file makes them warm
     check   `check(*args)` is called here, unmeasured, after each run that returned; if it returns
-      False, compare raises
-            ValueError, because a wrong result isn't worth measuring
+            False, compare raises ValueError, because a wrong result isn't worth measuring
     """
     if not isinstance(functions, Mapping):
         kind = type(functions).__name__
@@ -322,7 +317,7 @@ def watched(
     """Calls the function in a fresh process, and watches it from beginning to end.
 
     heap, stack  trace it: the heap by tracemalloc, and stacks, which files in a folder will tell
-      (see inside.Stacks)
+                 (see inside.Stacks)
     """
     with ExitStack() as at_end:
         if heap or stack:  # a traced run prints the same again

@@ -30,11 +30,11 @@ class Shares:
 
     rss            every resident page in full
     pss            each page divided by the number of its mappings: these add up without counting
-      twice
+                   twice
     uss            pages that are mapped only once (Private_Clean + _Dirty); anonymous ones are
-      freed when it ends
+                   freed when it ends
     anonymous      of rss: its own pages, including those that it shares with a relative after a
-      fork
+                   fork
     file           of rss: pages of files (rss less anonymous and shared memory)
     private_dirty  pages that nobody else maps and that were written to (a file's page: by anybody)
     """

@@ -30,22 +30,21 @@ class Whereabouts(Tabled):
     """Where a buffer's bytes lay at one moment. It keeps no view of them alive.
 
     memory   "file", "shared memory", "anonymous mapping", "heap" or "stack"; NOT_MEASURED without
-      /proc
-             ("heap" is everything from malloc, which maps big blocks apart; no mmap object of
-               Python's owns those)
+             /proc ("heap" is everything from malloc, which maps big blocks apart; no mmap object of
+             Python's owns those)
     address, size     of the lowest byte, and bytes up to the end of the highest element
     path, offset      the file, and how many bytes into it these begin; None if there is no file
     owners            the object, what it is a view of, and so on: (type, description); the last
-      owns the bytes
+                      owns the bytes
     writable, reason  can you write through this object, into these pages; and why not, or who sees
-      it
+                      it
     states            the pages that hold the bytes; the first and last page may hold other bytes
-      too
+                      too
     nbytes            of its elements alone: less than `size` if there are gaps, more if elements
-      share bytes
+                      share bytes
     layout            type, shape, order, and the strides if there are gaps; "" for plain bytes
     note              what its library says about it: "elements 10 to 20", or who else sees the
-      bytes
+                      bytes
     """
 
     memory: str

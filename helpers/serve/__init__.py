@@ -3,12 +3,12 @@
 validation  what a request may say, and how one that says anything else is refused
 uploads     PUT: a file arrives in parts, is checked, and takes the old file's place at once
 digits      the model: a recogniser of digits, from mapped, copied or halved weights; POST:
-  pictures, a tenant's weights
+            pictures, a tenant's weights
 versions    which version a request gets, how it's opened, and when the old one is unmapped
 wire        GET: how the kernel copies the file to the socket
 app         what is served where; and what each worker has in memory
 supervisor  the process that forks the workers, and replaces one that dies; a worker, and its memory
-  budget
+            budget
 serve()     starts them all and ends them
 
 client      asks: once, or, in a process of its own, again and again
