@@ -90,9 +90,8 @@ class Builder:
         write_array(self, array, version=(1, 0), allow_pickle=False)
         return offset
 
-    def write(
-        self, data: bytes
-    ) -> int:  # write_array calls this; tofile() would lose the errno of a full disk
+    # write_array calls this; tofile() would lose the errno of a full disk
+    def write(self, data: bytes) -> int:
         return self._file.write(data)
 
 
