@@ -47,9 +47,8 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
         raise FileExistsError(
             errno.EEXIST, "this is a device or a pipe, which no file can replace", str(path)
         )
-    with temporary_folder(
-        path.parent, f".{path.name[:50]}"
-    ) as folder:  # a name has at most 255 bytes
+    # a name has at most 255 bytes
+    with temporary_folder(path.parent, f".{path.name[:50]}") as folder:
         old = " (the old file goes only when the new one is complete)" if path.exists() else ""
         check_room(path.parent, size, path.name + old)
         with (folder / "new").open("xb") as file:

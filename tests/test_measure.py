@@ -1081,10 +1081,8 @@ def test_a_comparison_prepares_every_run(tmp_path):
             out.write(f"{os.getpid()}\n")
 
     compare({"a": logs, "b": logs}, log, repeat=2, heap=True, before=logs)
-    assert [int(pid) == os.getpid() for pid in log.read_text().split()] == [
-        True,
-        False,
-    ] * 6  # two of them traced
+    # two of them traced
+    assert [int(pid) == os.getpid() for pid in log.read_text().split()] == [True, False] * 6
 
 
 @pytest.mark.measured

@@ -151,9 +151,8 @@ def has_short_cells(notebook: Notebook) -> Iterator[str]:
     code_cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     for cell in code_cells:
         most = 24 if "imports" in cell["metadata"].get("tags", ()) else 20
-        if (
-            length := len(lines(source(cell))) - folded(cell)
-        ) > most:  # a folded cell's title doesn't count
+        # a folded cell's title doesn't count
+        if (length := len(lines(source(cell))) - folded(cell)) > most:
             yield f"{cell['id']}: {length} lines, {most} are allowed"
     in_sight = [len(lines(source(cell))) for cell in code_cells if not folded(cell)]
     if in_sight and median(in_sight) > 5:

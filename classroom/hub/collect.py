@@ -86,10 +86,8 @@ def rights_of(user: pwd.struct_passwd) -> Iterator[None]:
     os.seteuid(user.pw_uid)
     try:
         yield
-    except (
-        OSError,
-        RecursionError,
-    ) as error:  # the other comes of a folder whose rights change meanwhile
+    # the other comes of a folder whose rights change meanwhile
+    except (OSError, RecursionError) as error:
         if not isinstance(error, FileNotFoundError):
             print(f"{user.pw_dir} left out: {error}")
     finally:

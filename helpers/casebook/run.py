@@ -78,11 +78,8 @@ def _holds(text: str, broken: Recording, cured: Recording) -> bool | None:
     names = values | {"broken": _side(broken), "cured": _side(cured)}
     try:
         return bool(eval(compile(text, "<asserts>", "eval"), names))
-    except (
-        AttributeError,
-        TypeError,
-        KeyError,
-    ):  # None, where there is no such meter; nothing, where a program died
+    # None, where there is no such meter; nothing, where a program died
+    except (AttributeError, TypeError, KeyError):
         return None if broken.anonymous is None else False
 
 

@@ -229,9 +229,8 @@ def read_index(path: Path) -> dict[str, str]:
             if (size := os.fstat(file.fileno()).st_size) > LONGEST:
                 raise ValueError(f"it has {size:,} bytes, and {LONGEST:,} is the limit")
             index = json.loads(str(file.read(), "utf-8"), object_pairs_hook=once)
-        json.dumps(
-            index, ensure_ascii=False
-        ).encode()  # ValueError for a lone surrogate, which no file name has
+        # ValueError for a lone surrogate, which no file name has
+        json.dumps(index, ensure_ascii=False).encode()
     except SafetensorsError as error:
         raise error.of(path) from None
     except RecursionError:

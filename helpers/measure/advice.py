@@ -24,9 +24,8 @@ LATER = {  # from <linux/mman.h>, the same on x86-64 and ARM
     "populate_write": 23,  # Linux 5.14
     "collapse": 25,  # Linux 6.1
 }
-ADVICE = {
-    name: getattr(mmap, f"MADV_{name.upper()}", -1) for name in KNOWN.split()
-} | LATER  # -1: not on Linux
+# -1: not on Linux
+ADVICE = {name: getattr(mmap, f"MADV_{name.upper()}", -1) for name in KNOWN.split()} | LATER
 DISCARDING = ("dontneed", "free", "remove", "wipeonfork")
 
 

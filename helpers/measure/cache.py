@@ -96,9 +96,8 @@ def page_cache(path: str | os.PathLike) -> PageCache:
         return PageCache(path, size, states.astype(bool), "", 0, 0)
     with open(path, "rb") as file:
         with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as mapping:
-            start = np.frombuffer(
-                mapping, np.uint8
-            ).ctypes.data  # the view is gone before the mapping is closed
+            # the view is gone before the mapping is closed
+            start = np.frombuffer(mapping, np.uint8).ctypes.data
             into = ctypes.c_void_p(states.ctypes.data)
             libc.call(
                 "mincore", ctypes.c_void_p(start), ctypes.c_size_t(size), into, about=str(path)

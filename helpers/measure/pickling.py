@@ -57,9 +57,8 @@ class Pickler(cloudpickle.Pickler):
 
     def __init__(self, file: Any, **options: Any):
         super().__init__(file, protocol=5, **options)
-        self.blocks: dict[
-            int, tuple[Any, Any]
-        ] = {}  # by the owner's id: the owner, and what is sent of it
+        # by the owner's id: the owner, and what is sent of it
+        self.blocks: dict[int, tuple[Any, Any]] = {}
         self.sent: set[int] = set()  # the ids of what is sent
         self.lent: list[np.ndarray] = []  # what is sent of owners that lend it in more than one way
 

@@ -200,9 +200,8 @@ def _rollup(pid: int) -> tuple[object, tuple[int, int]] | None:
         text = Path(f"/proc/{pid}/smaps_rollup").read_bytes()
         anonymous, shared, mapped = _sizes(text, b"Pss_Anon:", b"Pss_Shmem:", b"\nAnonymous:")
         return text.partition(b"\n")[0] if anonymous == mapped else pid, (anonymous, shared)
-    except (
-        PermissionError
-    ):  # nobody may look into its memory, prctl(2), PR_SET_DUMPABLE; its sizes are public
+    # nobody may look into its memory, prctl(2), PR_SET_DUMPABLE; its sizes are public
+    except PermissionError:
         with suppress(OSError, ValueError):
             return pid, tuple(
                 _sizes(Path(f"/proc/{pid}/status").read_bytes(), b"RssAnon:", b"RssShmem:")

@@ -16,9 +16,8 @@ import operator
 import struct
 import sys
 
-__builtins__ = vars(
-    builtins
-).copy()  # a measured function may change the builtins, and its result is packed after that
+# a measured function may change the builtins, and its result is packed after that
+__builtins__ = vars(builtins).copy()
 # containers in containers; values in all; dimensions of an array
 DEPTH = 100
 NODES = 2**20

@@ -106,9 +106,8 @@ def watch(folder: Path, workers: int, port: int, until: int | None, budget: int 
                         )
                         place.due = time.monotonic() + RESTART_PAUSE_S
                         scoreboard.started(worker, place.pid)
-                    except (
-                        OSError
-                    ) as error:  # too many processes, or no memory: the other workers go on
+                    # too many processes, or no memory: the other workers go on
+                    except OSError as error:
                         print(f"no new worker, until a later try: {error}", file=sys.stderr)
                         place.due = time.monotonic() + FORK_PAUSE_S
             if not port_printed:
@@ -132,9 +131,8 @@ def listeners(count: int, port: int) -> list[socket.socket]:
     They name their protocol, because asyncio sets TCP_NODELAY only where it sees TCP; without that,
     an answer's body waits 40 ms for the client to acknowledge its head (Nagle's algorithm).
     """
-    with socket.create_server(
-        ("127.0.0.1", port)
-    ) as free:  # or another server of ours could share the port
+    # or another server of ours could share the port
+    with socket.create_server(("127.0.0.1", port)) as free:
         port = free.getsockname()[1]
     sockets = [
         socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) for _ in range(count)

@@ -145,11 +145,8 @@ def opened(key: Key) -> Yoke:
         yoke = BACKENDS[key.backend](key.path)
     except FileNotFoundError:
         raise Superseded from None
-    except (
-        SafetensorsError,
-        EmptyFile,
-        Refused,
-    ) as error:  # somebody overwrote what had been checked
+    # somebody overwrote what had been checked
+    except (SafetensorsError, EmptyFile, Refused) as error:
         raise Refused(503, f"the file of {key.path.name} is damaged: {error}") from None
     if weights:
         try:

@@ -81,9 +81,6 @@ class Protocol(LimitedProtocol):
                 if not sent:
                     raise ClientGone  # the file got shorter
                 offset += sent
-        except (
-            OSError,
-            RuntimeError,
-            h11.LocalProtocolError,
-        ) as error:  # the connection is closing; TimeoutError too
+        # the connection is closing; TimeoutError too
+        except (OSError, RuntimeError, h11.LocalProtocolError) as error:
             raise ClientGone from error

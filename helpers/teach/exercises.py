@@ -126,9 +126,8 @@ class Exercise:
             )
         except NotCarried as slip:
             verdict = Verdict("not yet", str(slip), cause=NOT_CARRIED)
-        except (
-            Exception
-        ) as error:  # cells nested too deep, no room on the disk, a fault of the check, …
+        # cells nested too deep, no room on the disk, a fault of the check, …
+        except Exception as error:
             begin, cause = "the check couldn't run", "not-checked"
             no_machine_s = not isinstance(error, OSError | MemoryError)
             if attempt and attempt.ran and no_machine_s:  # what no answer of ours causes

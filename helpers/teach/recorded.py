@@ -46,9 +46,8 @@ IN_MEMORY, LIMITED = ("These files are in memory", "of this container's memory")
 MOST_SAMPLES = 200  # of one run, in the file
 LARGEST_VALUE = 4096  # bytes of JSON
 
-stood_in: list[
-    str
-] = []  # names of recorded runs that a kernel has shown since a claim was last made
+# names of recorded runs that a kernel has shown since a claim was last made
+stood_in: list[str] = []
 _said: dict[str, int | None] = {}  # in which cell it was said last
 _killed = killed()  # processes of this container, because its memory ran out
 

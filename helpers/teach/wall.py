@@ -50,9 +50,8 @@ class Wall:
 
 _joined: Wall | None = None
 _last = 0  # the time of the last answer
-_status: dict[
-    str, int | None
-] = {}  # by the key of a question: what the wall said to the last vote, None for nothing
+# by the key of a question: what the wall said to the last vote, None for nothing
+_status: dict[str, int | None] = {}
 _renew: dict[str, Callable[[], None]] = {}  # by the key of a question
 _newest: dict[str, object] = {}  # by path: what is being sent; anything older isn't tried again
 

@@ -27,9 +27,8 @@ class Question:
     text: str
     kind: Kind | Literal["quiz"] = "number"
     unit: str = ""
-    names: tuple[
-        str, ...
-    ] = ()  # of the numbers ("" for a single one), the choices, or the things to put in order
+    # of the numbers ("" for a single one), the choices, or the things to put in order
+    names: tuple[str, ...] = ()
     most: float | None = None
     measured: Value | None = (
         None  # in the question's unit, in the form of an answer (a letter for a quiz)

@@ -117,10 +117,8 @@ def live(folder: Path) -> dict[str, tuple[int, Case]]:
                 # or a figure wouldn't tell which slip it comes from
                 if len({used, cached, own}) == 3:
                     break
-        except (
-            OSError,
-            KeyError,
-        ):  # a system that doesn't show all this, or that stopped a server
+        # a system that doesn't show all this, or that stopped a server
+        except (OSError, KeyError):
             return {}
         if not as_meant(kind, parts, *case):
             return {}
