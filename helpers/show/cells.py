@@ -43,7 +43,7 @@ class Scaled:
 
     def lines(self, wide: float) -> list[Line]:
         look = BOLD if self.strong else PLAIN
-        return fitted([(line, look) for line in self.text.split("\n")], TEXT * wide)
+        return fitted([(self.text, look)], TEXT * wide)
 
     def scale(self, place: Place, column: Sequence["Scaled"]) -> Callable[[float], float]:
         """From a number to a place across."""

@@ -61,14 +61,15 @@ def shortened(text: str, room: float, **look: Any) -> str:
 
 
 def fitted(lines: Iterable[Line], room: float) -> list[Line]:
-    """The texts in as many lines as they need to fit `room` pixels, about three for each; without
-    those that are empty.
+    """The texts in as many lines as they need to fit `room` pixels, about three for each line of
+    theirs; without those that are empty.
     """
     return [
         (line, look)
         for text, look in lines
         if text
-        for line in wrapped(shortened(text, 2.5 * room, **look), room, **look)
+        for part in text.split("\n")
+        for line in wrapped(shortened(part, 2.5 * room, **look), room, **look)
     ]
 
 
