@@ -357,7 +357,7 @@ def test_file_published_before_its_lock_stays(
             collecting.touch()
         lock(file, how)
 
-    monkeypatch.setattr(uploads.fcntl, "flock", published_first)
+    monkeypatch.setattr(fcntl, "flock", published_first)
     assert uploads.try_lock(collecting) is None
     monkeypatch.undo()
     file = uploads.try_lock(collecting)

@@ -147,7 +147,7 @@ def outlined(pdf: bytes, made: Iterable[Chapter]) -> bytes:
         number = reader.get_destination_page_number(place)
         return writer.add_outline_item(text, number, above, fit=Fit.xyz(top=place.top))
 
-    entry("contents", "Contents")
+    writer.add_outline_item("Contents", 1)  # after the cover
     for chapter in made:
         parent = entry(chapter.name, chapter.title)
         for anchor, heading in chapter.sections:
