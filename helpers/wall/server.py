@@ -536,7 +536,7 @@ def cookie(request: Request, name: str) -> str:
 
 
 def same(given: str, right: str) -> bool:
-    """In a time that doesn't tell how much of it is right."""
+    """Compares in constant time: how long it takes doesn't tell how much of it is right."""
     return secrets.compare_digest(given.encode(errors="replace"), right.encode())
 
 
