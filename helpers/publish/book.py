@@ -145,9 +145,11 @@ def outlined(pdf: bytes, made: Iterable[Chapter]) -> bytes:
     def entry(anchor: str, text: str, above: object = None) -> object:
         place = found["/" + anchor]
         number = reader.get_destination_page_number(place)
-        return writer.add_outline_item(text, number, above, fit=Fit.xyz(top=place.top))
+        return writer.add_outline_item(
+            title=text, page_number=number, parent=above, fit=Fit.xyz(top=place.top)
+        )
 
-    writer.add_outline_item("Contents", 1)  # after the cover
+    writer.add_outline_item(title="Contents", page_number=1)  # after the cover
     for chapter in made:
         parent = entry(chapter.name, chapter.title)
         for anchor, heading in chapter.sections:
