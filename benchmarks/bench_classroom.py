@@ -24,7 +24,7 @@ import psutil
 from helpers.classroom import sandbox
 from helpers.classroom.judge import NOT_CHECKED
 from helpers.classroom.store import Verdict, store
-from helpers.folders import NOTEBOOKS, ROOT, room
+from helpers.folders import NOTEBOOKS, ROOT, scratch_folder
 from helpers.measure.machine import here
 from helpers.teach import exercise
 from helpers.units import MiB
@@ -153,7 +153,7 @@ def main(students: int, kills: int) -> None:
         print(f"can't run here: {why}")
         return
     chance, kinds = random.Random(12), {}
-    with room("classroom") as folder:
+    with scratch_folder("classroom") as folder:
         for number in range(students):
             name = f"student {number:03}"
             kinds[name], functions = answers(chance)

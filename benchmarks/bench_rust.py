@@ -10,7 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from helpers.folders import generated, room
+from helpers.folders import generated, scratch_folder
 from helpers.measure import drop_from_cache
 from helpers.measure.machine import here
 from helpers.publish.record import TEXT, NotBuilt, answers, built, figures_in
@@ -42,7 +42,7 @@ def copies(program: Path, size: int, rounds: int = 3) -> str:
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(("method", *COUNTS, *SECONDS))
-    with room("rust-copies") as folder:
+    with scratch_folder("rust-copies") as folder:
         source, copy = folder / "source", folder / "copy"
         with source.open("wb") as file:
             for _ in range(0, size, MiB):
@@ -86,7 +86,7 @@ def _read(path: Path) -> None:
 
 
 def main() -> None:
-    with room("rust") as work:
+    with scratch_folder("rust") as work:
         try:
             project = built("crates", work)
         except NotBuilt as why:

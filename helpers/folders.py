@@ -13,8 +13,8 @@ from pathlib import Path
 
 import psutil
 
+from .safe_files import locked_folder, remove_folder, temporary_folder, whole_file
 from .units import MiB, size
-from .whole import locked_folder, remove_folder, temporary_folder, whole_file
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
@@ -132,7 +132,7 @@ def _of_this_process(parent: Path) -> Path:
     return folder
 
 
-def room(name: str) -> AbstractContextManager[Path]:
+def scratch_folder(name: str) -> AbstractContextManager[Path]:
     """A `temporary_folder` in `generated()`."""
     return temporary_folder(generated(), name)
 

@@ -14,7 +14,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from helpers import publish
 from helpers.casebook import files
-from helpers.lasting import VIEW
 from helpers.measure.tables import html_table
 from helpers.show import Table
 from helpers.show.figure import picture
@@ -24,6 +23,7 @@ from helpers.teach.controls import Noticed, Tried
 from helpers.teach.exercises import read
 from helpers.teach.judging import Verdict
 from helpers.teach.quizzes import Choice, Quiz
+from helpers.widgets import VIEW
 
 LONG_LINE = (
     'report = {"method": "read", "anonymous": 268435456, "file": 0, "shared": 0, "end":'

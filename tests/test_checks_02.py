@@ -4,7 +4,7 @@ much.
 
 import pytest
 
-from helpers.measure.plain import fields
+from helpers.measure.jsonable import fields
 from helpers.teach import exercise
 from helpers.teach.exercise_files import check
 from helpers.teach.judging import Attempt, kinds_are_told_apart

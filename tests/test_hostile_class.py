@@ -23,7 +23,7 @@ from test_judge import notebook
 from test_sandbox import needed
 
 from helpers.classroom.store import store
-from helpers.folders import NOTEBOOKS, ROOT, room
+from helpers.folders import NOTEBOOKS, ROOT, scratch_folder
 from helpers.teach import exercise
 
 pytestmark = [pytest.mark.slow, needed]
@@ -116,7 +116,7 @@ class Graded:
 
 @pytest.fixture(scope="module")
 def graded() -> Iterator[Graded]:
-    with room("vandals") as folder:
+    with scratch_folder("vandals") as folder:
         collected, out = folder / "collected", folder / "out"
         expected = {}
         for path in ANSWERS:

@@ -23,7 +23,7 @@ from pictures import recording
 from helpers.folders import ROOT
 from helpers.measure import Recording, mark, measure, stacks
 from helpers.measure import run as running
-from helpers.measure.account import notes, rows
+from helpers.measure.run_report import notes, rows
 from helpers.units import MiB
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="read from /proc, Linux only")

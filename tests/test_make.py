@@ -17,8 +17,8 @@ import pytest
 from serving import until
 from tables import each_of
 
-from helpers import lasting, whole
-from helpers.folders import generated, room, write_whole
+from helpers import safe_files, widgets
+from helpers.folders import generated, scratch_folder, write_whole
 from helpers.make import dna, pieces, random_file, scratch, whole_file
 from helpers.units import MiB
 
@@ -186,7 +186,7 @@ def test_a_file_being_written_is_not_taken_for_an_abandoned_one(tmp_path):
 
 @unix_only
 def test_a_file_taken_for_abandoned_before_its_lock_is_begun_again(tmp_path, monkeypatch):
-    lock = whole.lock
+    lock = safe_files.lock
     taken = []
 
     def late(folder):
@@ -196,7 +196,7 @@ def test_a_file_taken_for_abandoned_before_its_lock_is_begun_again(tmp_path, mon
             return os.open(tmp_path / "taken", os.O_RDONLY)
         return lock(folder)
 
-    monkeypatch.setattr(whole, "lock", late)
+    monkeypatch.setattr(safe_files, "lock", late)
     write_whole(tmp_path / "a", "hello")
     assert taken
     assert (tmp_path / "a").read_text() == "hello"
@@ -219,8 +219,9 @@ SCRATCH = (
     " flush=True)"
 )
 ROOM = (
-    "from helpers.folders import room; import sys\nwith room('check') as folder:\n    (folder / "
-    "'big').touch(); print(folder / 'big', flush=True); sys.stdin.read()"
+    "from helpers.folders import scratch_folder; import sys\n"
+    "with scratch_folder('check') as folder:\n    (folder / 'big').touch()\n"
+    "    print(folder / 'big', flush=True); sys.stdin.read()"
 )
 
 
@@ -262,7 +263,7 @@ def test_the_folder_of_a_killed_process_goes_with_the_next_and_that_of_a_live_on
 
 @unix_only
 def test_a_room_goes_whatever_was_made_in_it():
-    with room("check") as folder:
+    with scratch_folder("check") as folder:
         (folder / "shut" / "inner").mkdir(parents=True)
         (folder / "link").symlink_to(generated())
         (folder / "shut").chmod(0)
@@ -365,7 +366,7 @@ def test_a_bar_for_a_long_wait_only(tmp_path, monkeypatch, capfd):
     assert capfd.readouterr() == ("", "")
     made = pieces.SFC64
     monkeypatch.setattr(pieces, "SFC64", lambda seeds: (time.sleep(0.1), made(seeds))[1])
-    monkeypatch.setattr(lasting, "PROGRESS_DELAY_S", 0.2)
+    monkeypatch.setattr(widgets, "PROGRESS_DELAY_S", 0.2)
     for doing in ("writing", "checking"):
         random_file(tmp_path / "weights.bin", "12 MiB")
         shown = [line for line in capfd.readouterr().err.split("\r") if line.strip()]

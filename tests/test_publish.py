@@ -29,7 +29,7 @@ from helpers.publish import execute as execute_module
 from helpers.publish.contents import contents
 from helpers.publish.handouts import GLOSSARY, OWN_CODE, link_terms, page_problems, read_terms
 from helpers.publish.lesson import SCRIPTS, Lesson, body, filled, read
-from helpers.whole import write_folder
+from helpers.safe_files import write_folder
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,7 @@ NOT_SHOWN = re.compile("Error displaying|model not found|Loading widget|A Jupyte
 CELLS = {
     "imports": (
         """import time
-from helpers import lasting
+from helpers import widgets
 from helpers.measure import Explorer
 from helpers.show import Table, dial, page_explorer
 from helpers.teach import exercise, predict, quiz"""
@@ -39,7 +39,7 @@ from helpers.teach import exercise, predict, quiz"""
     ),
     "explorer": "explorer = Explorer(16)\npage_explorer(explorer)",
     "bar": (
-        'lasting.PROGRESS_DELAY_S = 0.1\nfor _ in lasting.progress_bar(range(20), desc="waiting"):'
+        'widgets.PROGRESS_DELAY_S = 0.1\nfor _ in widgets.progress_bar(range(20), desc="waiting"):'
         " time.sleep(0.1)"
     ),
 }

@@ -16,7 +16,7 @@ from tables import each_of
 from tools import lacking
 
 from helpers import folders
-from helpers.folders import room
+from helpers.folders import scratch_folder
 from helpers.measure import crate, twin
 from helpers.measure.twins import RUST, Refusal, Twin, crate_refusal, refusal
 from helpers.publish.record import NotBuilt, answers, built, figures_in, record_programs
@@ -38,7 +38,7 @@ RECORDS = folders.RECORDED / "rust"
 @pytest.fixture(scope="module")
 def projects() -> Iterator[Callable[[str], Path]]:
     """Builds one of the folders of programs, once."""
-    with room("rust") as work:
+    with scratch_folder("rust") as work:
 
         @cache
         def project(folder: str) -> Path | NotBuilt:

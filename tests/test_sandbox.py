@@ -15,7 +15,7 @@ from test_judge import notebook
 
 from helpers.classroom import sandbox, seccomp
 from helpers.classroom.judge import NOT_CHECKED, verdicts
-from helpers.folders import EXERCISES, ROOT, room
+from helpers.folders import EXERCISES, ROOT, scratch_folder
 from helpers.measure import Recording
 from helpers.measure.run import Options, measured
 from helpers.teach import exercise
@@ -26,7 +26,7 @@ needed = pytest.mark.needs(tool="bubblewrap")
 
 @pytest.fixture
 def folder():
-    with room("sandbox") as path:
+    with scratch_folder("sandbox") as path:
         yield path
 
 

@@ -30,7 +30,7 @@ from pictures import (
 )
 from PIL import Image
 
-from helpers import lasting
+from helpers import widgets
 from helpers.lessons.copying.figures import recorded_table
 from helpers.lessons.reading.quadrants import quadrants
 from helpers.measure import Comparison
@@ -110,15 +110,15 @@ def test_a_widget_is_shown_with_a_copy_that_is_renewed(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         "IPython.display.display", lambda data, **options: outputs.append(data) or handle
     )
-    monkeypatch.setattr(lasting, "in_notebook", lambda: True)
+    monkeypatch.setattr(widgets, "in_notebook", lambda: True)
     shown = Interactive(ipywidgets.IntSlider(), picture(Figure(), "one two three"))
     shown._ipython_display_()
     view, copy = outputs
-    assert view.keys() == {lasting.VIEW, "text/html"}
+    assert view.keys() == {widgets.VIEW, "text/html"}
     assert not view["text/html"]
     assert '<img alt="one two three"' in copy["text/html"]
     assert copy["text/plain"] == "one two three"
-    assert lasting.alone(copy["text/html"]) == shown._repr_html_() != copy["text/html"]
+    assert widgets.static_html(copy["text/html"]) == shown._repr_html_() != copy["text/html"]
     shown.draw(picture(Figure(), "four five six"))
     assert handle.update.call_args.args[0]["text/plain"] == repr(shown) == "four five six"
 

@@ -20,8 +20,7 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 from tables import each, each_of
 
-from helpers import folders, whole
-from helpers.lasting import VIEW, alone
+from helpers import folders, safe_files
 from helpers.measure import (
     Comparison,
     Explorer,
@@ -57,6 +56,7 @@ from helpers.teach.predict import Prediction, amount
 from helpers.teach.recorded import read
 from helpers.teach.words import block, inline, paragraphs, plain, short
 from helpers.units import GiB, KiB, MiB
+from helpers.widgets import VIEW, static_html
 
 
 @pytest.fixture(autouse=True)
@@ -168,7 +168,7 @@ def test_a_kernel_that_was_stopped_holds_nobody_up(
 ):
     monkeypatch.setattr(state, "LOCK_TIMEOUT_S", 0.1)
     a_student.mkdir(exist_ok=True)
-    descriptor = whole.lock(a_student)
+    descriptor = safe_files.lock(a_student)
     assert state.keep("p", "a", 1)
     assert state.read("p") == {"a": 1}
     os.close(descriptor)
@@ -834,7 +834,9 @@ def test_in_a_notebook_everything_is_shown_with_words(tmp_path: Path):
         assert {"text/html", "text/plain"} <= set(output.data), cell.source
         shown.append(output.data)
     nbformat.validate(ran)
-    assert all(alone(data["text/html"]).startswith('<div class="zc-predict"') for data in shown[:3])
+    assert all(
+        static_html(data["text/html"]).startswith('<div class="zc-predict"') for data in shown[:3]
+    )
     assert shown[0]["text/html"].count('aria-label="blank to write on"') == 2
     assert 'data-outcome="not ' in shown[6]["text/html"]
     assert "def copy_small" in shown[8]["text/html"]

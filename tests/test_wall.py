@@ -29,7 +29,7 @@ from walls import Class, size_of, voters
 from helpers.classroom.report import votes
 from helpers.folders import NOTEBOOKS, TEACHER
 from helpers.teach import join, predict, quiz, state
-from helpers.teach import wall as students
+from helpers.teach import wall_client as students
 from helpers.teach.predict import Prediction
 from helpers.teach.words import paragraphs
 from helpers.units import MiB

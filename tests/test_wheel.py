@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import student_edition
 
-from helpers.whole import write_folder
+from helpers.safe_files import write_folder
 
 BIN = Path(sys.executable).parent
 

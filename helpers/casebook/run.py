@@ -15,7 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from ..folders import RECORDED, room
+from ..folders import RECORDED, scratch_folder
 from ..measure import Comparison, Recording, compare
 from ..teach import recorded
 from ..teach.recorded import read
@@ -51,7 +51,7 @@ def as_recorded(case: Case) -> Comparison:
 
 
 def run(case: Case) -> Comparison:
-    with room("case") as folder:
+    with scratch_folder("case") as folder:
         programs = {
             kind: partial(as_program, str(path), str(folder / kind), _wanted(case))
             for kind, path in case.programs.items()

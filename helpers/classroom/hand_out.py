@@ -21,9 +21,9 @@ from string import Template
 
 from ..edition import CLASS_EDITION, Edition, edition, git
 from ..folders import BUILD, ROOT
+from ..safe_files import write_folder
 from ..teach.exercises import nearest
 from ..units import in_words
-from ..whole import write_folder
 from .course import course
 from .course_of_nbgrader import NotReady, make_source
 

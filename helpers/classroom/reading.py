@@ -19,9 +19,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from ..safe_files import regular_file
 from ..teach.words import one_line
 from ..units import MiB, in_words
-from ..whole import regular_file
 
 NOTEBOOK_SIZE = 32 * MiB  # a lesson with its figures takes 1 to 3 MiB
 ZIP_SIZE = 64 * MiB  # a student's zip

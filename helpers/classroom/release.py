@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from ..edition import git
 from ..folders import BUILD, ROOT
-from ..whole import write_folder
+from ..safe_files import write_folder
 from .course_of_nbgrader import NotReady
 from .hand_out import NAME, committed, last_commit, not_committed, student_files, zipped
 

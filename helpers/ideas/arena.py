@@ -44,8 +44,8 @@ from numpy.lib.format import (
     write_array,
 )
 
+from ..safe_files import whole_file
 from ..units import in_words
-from ..whole import whole_file
 from .carts import Closing, EmptyFile, MappedFile
 from .yoke import Yoke
 

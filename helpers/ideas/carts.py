@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from ..owners import link_of, way_to_owner
+from ..safe_files import regular_file
 from ..units import in_words
-from ..whole import regular_file
 
 Buffer = bytes | bytearray | mmap.mmap
 ADVICE = (

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from ..whole import regular_file
+from ..safe_files import regular_file
 from .arena import Arena, Builder, snapshot
 from .carts import Closing
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from ..safe_files import regular_file, whole_file
 from ..units import in_words
-from ..whole import regular_file, whole_file
 from .carts import Closing, EmptyFile, MappedFile
 from .cow import Cow, read_only
 from .tensor_header import (

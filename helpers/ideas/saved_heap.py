@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from typing import Self
 
 from ..libc import map_pages, unmap_pages
+from ..safe_files import whole_file
 from ..units import in_words
-from ..whole import whole_file
 from .carts import Closing
 
 # 448 GiB: below every stack and library on Linux, even with addresses of 39 bits

@@ -10,7 +10,7 @@ small model that reads them; `digit_model`: the same, larger, and with other ans
 """
 
 from ..folders import scratch
-from ..whole import whole_file
+from ..safe_files import whole_file
 from .damaged import DAMAGES, damaged
 from .digits import DIGITS, digit_model, digits
 from .files import dna, random_file

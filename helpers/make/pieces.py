@@ -18,8 +18,8 @@ from numpy.random import SFC64, SeedSequence
 
 from .. import units
 from ..folders import generated
-from ..lasting import progress_bar
-from ..whole import followed, whole_file
+from ..safe_files import followed, whole_file
+from ..widgets import progress_bar
 
 
 @dataclass(frozen=True)

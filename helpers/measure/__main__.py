@@ -17,9 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..folders import write_whole
-from .account import AT_THE_END, notes, rows
 from .recording import Recording
 from .run import Options, imports_of_ours, measured
+from .run_report import AT_THE_END, notes, rows
 from .tables import text_table
 
 kept: list[dict] = []

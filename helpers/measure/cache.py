@@ -14,10 +14,10 @@ import numpy as np
 
 from .. import libc
 from ..folders import file_system, in_memory
+from ..safe_files import regular_file
 from ..units import in_words
-from ..whole import regular_file
 from . import maps
-from .plain import Measured
+from .jsonable import Measured
 from .tables import Count
 
 CACHESTAT = 451  # on every architecture, Linux 6.5 and later

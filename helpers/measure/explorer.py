@@ -25,15 +25,15 @@ from typing import Any
 import cloudpickle
 
 from .. import folders
+from ..safe_files import check_free_space
 from ..units import in_words
-from ..whole import check_room
 from . import explorer_child, maps
 from .advice import ADVICE, number_of
 from .cache import PageCache, drop_from_cache, page_cache
 from .explorer_child import PAGE
+from .jsonable import Measured
 from .machine import Machine, here
 from .pages import PageMap, page_map
-from .plain import Measured
 from .process import pickled, spawn
 from .tables import Count, Rows, Tabled
 
@@ -169,7 +169,7 @@ class Explorer(AbstractContextManager):
 
     def _start(self) -> None:
         folder = folders.generated()
-        check_room(folder, self.size, f"a file of {self.pages:,} pages")
+        check_free_space(folder, self.size, f"a file of {self.pages:,} pages")
         own = self._at_end.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115  it closes with the rest
         for page in range(self.pages):
             own.write(bytes([page % 256]) * PAGE)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ..owners import is_a, own_dict, way_to_owner
 from ..units import in_words
-from . import maps, shown
+from . import maps, memory_of
 from .chains import SHOWN, Roots, exactly, nameless, names, paths_to, together
 from .tables import NONE, Rows, html_table, text_table
 
@@ -137,8 +137,8 @@ class Object:
 
     def __init__(self, target: Any):
         self.first, *self.way = map(id, way_to_owner(target))  # ids: this must not hold it itself
-        self.spans = next(filter(None, map(shown.spans, reversed(way_to_owner(target)))), [])
-        self.kinds = exactly(*shown.kinds()) if self.spans else set()
+        self.spans = next(filter(None, map(memory_of.spans, reversed(way_to_owner(target)))), [])
+        self.kinds = exactly(*memory_of.kinds()) if self.spans else set()
         self.kinds |= {id(type(step)) for step in way_to_owner(target)}
 
     def __call__(self, obj: Any) -> bool:
@@ -146,7 +146,7 @@ class Object:
 
     def described(self, obj: Any) -> str:
         kept = "which it is a view of" if id(obj) in self.way else "which shows its bytes"
-        return f"{shown.described(obj)}, {'itself' if id(obj) == self.first else kept}"
+        return f"{memory_of.described(obj)}, {'itself' if id(obj) == self.first else kept}"
 
 
 class File:
@@ -160,8 +160,8 @@ class File:
         )
         self.spans = [(region.start, region.end) for region in self.regions or ()]
         self.showing, self.opening = (
-            exactly(*shown.kinds()),
-            exactly(*(kind for kind, _ in shown.rules())),
+            exactly(*memory_of.kinds()),
+            exactly(*(kind for kind, _ in memory_of.rules())),
         )
         self.kinds = self.showing | self.opening
 
@@ -174,26 +174,26 @@ class File:
         """The file's descriptors that it has; or the file's path, or UNTOLD, if it doesn't tell
         which.
         """
-        answers = shown.opened_by(obj) if id(type(obj)) in self.opening else ()
+        answers = memory_of.opened_by(obj) if id(type(obj)) in self.opening else ()
         if numbers := self.descriptors.keys() & answers:
             return numbers
         names = {name and os.path.realpath(name) for name in answers if is_a(name, str)}
         return (
-            names & {self.target, shown.UNTOLD}
+            names & {self.target, memory_of.UNTOLD}
             if self.descriptors or self.regions is None
             else set()
         )
 
     def described(self, obj: Any) -> str:
-        how = {self.target: "", shown.UNTOLD: f", {PERHAPS}"}
-        return shown.described(obj) + "".join(
+        how = {self.target: "", memory_of.UNTOLD: f", {PERHAPS}"}
+        return memory_of.described(obj) + "".join(
             how.get(has, f", descriptor {has}") for has in self.has_open(obj)
         )
 
 
 def _shows(obj: Any, spans: list[tuple[int, int]]) -> bool:
     """Does it, or what it's a view of, show bytes at these addresses?"""
-    own = (span for step in way_to_owner(obj) for span in shown.spans(step)) if spans else ()
+    own = (span for step in way_to_owner(obj) for span in memory_of.spans(step)) if spans else ()
     return any(low < end and start < high for low, high in own for start, end in spans)
 
 
@@ -206,9 +206,9 @@ def _of_object(target: Any) -> tuple[str, None, list[Chain], list[str]]:
             0, f"Its bytes are those of a file: who_holds({path!r}) finds all who hold that"
         )
     owner = "".join(
-        f", a view of {shown.described(step)}" for step in way_to_owner(target)[1:][-1:]
+        f", a view of {memory_of.described(step)}" for step in way_to_owner(target)[1:][-1:]
     )
-    return shown.described(target) + owner, None, chains, notes
+    return memory_of.described(target) + owner, None, chains, notes
 
 
 def _of_file(target: str) -> tuple[str, int | None, list[Chain], list[str]]:
@@ -314,7 +314,7 @@ def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]
             (path[: at + 1] for at, obj in enumerate(path[:-1]) if _is_of(obj, PACKAGE)), path
         )
         others = f", and {more:,} more there" if more else ""
-        what = sought.described(path[-1]) + others if own is path else shown.described(own[-1])
+        what = sought.described(path[-1]) + others if own is path else memory_of.described(own[-1])
         rows += [(path, Chain(what, *named)) for named in names(own, roots)]
     shown_there = {id(path[-1]) for path, chain in rows if chain.where == SHOWN}
     chains = [
@@ -354,5 +354,5 @@ def _beside_the_name(roots: Roots, target: str) -> list[tuple[int, int]]:
         for name in ("path", "filename"):
             with suppress(Exception):  # the attribute of that name can be anything
                 if os.path.realpath(dict.get(space, name)) == target:
-                    spans += shown.spans(mapping)
+                    spans += memory_of.spans(mapping)
     return spans

@@ -10,8 +10,8 @@ from math import nan
 from statistics import median
 from typing import Any, NamedTuple
 
+from .jsonable import Measured
 from .machine import Machine, here
-from .plain import Measured
 from .tables import Count, Rows, Tabled
 
 AFTER = 0.4  # seconds that something done to the server may take

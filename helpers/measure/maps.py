@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from ..units import MiB
-from .plain import fields
+from .jsonable import fields
 
 DELETED = " (deleted)"
 SHARED_MEMORY = ("/dev/shm/", "/memfd:", "/SYSV", "/dev/zero", "/anon_hugepage", "[anon_shmem:")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import maps
-from .plain import Measured
+from .jsonable import Measured
 from .tables import Count
 
 # bits 63, 62, 61, 56, in the highest of 8 bytes

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..units import MiB, in_words
+from .jsonable import Measured
 from .machine import Machine
-from .plain import Measured
 from .tables import Count, Rows, Tabled, html_table
 
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ..lasting import progress_bar
 from ..units import MiB, size
+from ..widgets import progress_bar
 from . import marks, sampler, stacks
 from .machine import Machine, here
 from .process import GRACE_S, Child, named, pickled, shown, spawn

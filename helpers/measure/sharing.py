@@ -11,7 +11,7 @@ from typing import Any
 
 from ..units import in_words
 from . import maps
-from .plain import Measured, fields
+from .jsonable import Measured, fields
 from .tables import NONE, Count, Rows, Tabled
 
 COLUMNS = {

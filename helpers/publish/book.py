@@ -16,8 +16,8 @@ from bs4 import BeautifulSoup
 
 from ..edition import edition
 from ..folders import BUILD, write_whole
-from ..lasting import progress_bar
-from ..whole import temporary_folder
+from ..safe_files import temporary_folder
+from ..widgets import progress_bar
 from .__main__ import main as write_handouts
 from .handouts import APPENDICES
 from .lesson import HandoutError, filled

@@ -24,9 +24,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from ..folders import BUILD, DATA, EXERCISES, RECORDED, ROOT, generated, write_whole
+from ..safe_files import exclusive
 from ..teach.claims import asserted_in
 from ..teach.controls import TRIES
-from ..whole import alone
 
 CELL_TIMEOUT = 600  # seconds
 SAMPLED_EVERY = 0.2  # seconds: rarely enough not to disturb what a lesson measures
@@ -52,7 +52,7 @@ def executed(lesson: Path, folder: Path = BUILD / "executed", *, again: bool = F
     folder.mkdir(parents=True, exist_ok=True)
     copy = folder / lesson.name
     failed = folder / f"{lesson.stem}.failed.ipynb"
-    with alone(generated()):  # because lessons share the files that they make
+    with exclusive(generated()):  # because lessons share the files that they make
         key = _key(lesson)
         if not again and copy.exists():
             metadata = json.loads(copy.read_text(encoding="utf-8"))["metadata"]

@@ -23,11 +23,11 @@ from ..casebook.files import Case, book
 from ..edition import CLASS_EDITION
 from ..edition import edition as released
 from ..folders import BUILD, GLOSSARY, NOTEBOOKS, ROOT, generated
-from ..lasting import progress_bar
+from ..safe_files import write_folder
 from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS, Known
 from ..teach.claims import claims as claims_of
-from ..whole import write_folder
+from ..widgets import progress_bar
 from .casebook import casebook_page
 from .contents import Section, contents
 from .lesson import (

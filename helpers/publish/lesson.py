@@ -23,9 +23,9 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES, Token
 
 from ..folders import TEACHER
-from ..lasting import VIEW, alone
 from ..teach import Exercise
 from ..units import NOT_MEASURED
+from ..widgets import VIEW, static_html
 
 Edition = Literal["student", "instructor"]
 TEMPLATE = Path(__file__).parent / "template"
@@ -238,7 +238,7 @@ def _shown(output: NotebookNode) -> str:
     """An output as HTML, from the richest form in its bundle that needs no script."""
     data = output.get("data", {})
     if "text/html" in data:
-        html = alone(data["text/html"])
+        html = static_html(data["text/html"])
         return f'<div class="output">{html}</div>' if html else ""
     text = output.get("text") or data.get("text/plain", "")
     return f'<pre class="output" tabindex="0">{ansi2html(text)}</pre>' if text.strip() else ""

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..casebook.files import folders, read
 from ..casebook.run import measured
-from ..folders import RECORDED, generated, lessons, room, write_whole
+from ..folders import RECORDED, generated, lessons, scratch_folder, write_whole
 from ..measure import Comparison, here
 from ..measure.twins import RUST, Figures
 from ..show import curves
@@ -63,7 +63,7 @@ def record_programs(machine: str) -> None:
     nothing is kept of its folder.
     """
     for folder in FOLDERS:
-        with room("rust") as work:
+        with scratch_folder("rust") as work:
             programs = dict(answers(built(folder, work)))
         for name, answer in programs.items():
             path = RECORDED / "rust" / folder / f"{name}.json"

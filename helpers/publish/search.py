@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bs4 import BeautifulSoup
 
-from ..lasting import progress_bar
+from ..widgets import progress_bar
 
 SERIES = " · Zero copy, measured"  # after each page's title
 _STARTS = "h1, h2, h3:not(article h3), article[id], .glossary > [id]"

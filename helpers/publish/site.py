@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from ..edition import edition
 from ..folders import BUILD
+from ..safe_files import write_folder
 from ..units import in_words
-from ..whole import write_folder
 from .lesson import HandoutError, filled
 
 PLACE = "<!-- downloads: `make site` puts them here -->"  # in the index

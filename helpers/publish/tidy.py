@@ -19,9 +19,9 @@ from typing import Any
 from nbformat.validator import iter_validate
 
 from ..folders import write_whole
+from ..safe_files import regular_file
 from ..teach import exercise
 from ..teach.exercise_files import checked_in
-from ..whole import regular_file
 
 # A lesson runs on whatever Python its kernel has: no version is stored.
 METADATA = {

@@ -28,12 +28,12 @@ from ..ideas.safetensors import SafetensorsError
 from ..measure.maps import files_in_memory
 from ..measure.process import ended_by
 from ..measure.sharing import sharing
+from ..safe_files import whole_file
 from ..serving_limits import body_of
 from ..units import GiB, MiB
-from ..whole import whole_file
 from .digits import BACKENDS, check_own, pictures_in
 from .uploads import collected, parts_of, published, receive
-from .validation import Refused, digest_in, name_of, part_in, refused, room_on_disk
+from .validation import Refused, digest_in, disk_full_is_refused, name_of, part_in, refused
 from .versions import Versions, version_at
 from .wire import FileAnswer
 
@@ -187,7 +187,7 @@ class Service:
             self.versions.give_back(yoke)
 
         def save() -> None:
-            with room_on_disk(), whole_file(own, len(body)) as file:
+            with disk_full_is_refused(), whole_file(own, len(body)) as file:
                 file.write(body)
 
         await asyncio.to_thread(save)

@@ -38,7 +38,7 @@ import numpy as np
 from uvicorn import Server
 
 from ..libc import libc
-from ..measure.plain import fields
+from ..measure.jsonable import fields
 from ..serving_limits import limited
 from ..units import KiB, MiB
 from .app import Scoreboard, Service

@@ -23,9 +23,9 @@ from starlette.requests import Request
 from ..ideas.carts import MappedFile
 from ..ideas.safetensors import SafetensorsError
 from ..ideas.yoke import Yoke
-from ..whole import regular_file, sync_folder
+from ..safe_files import regular_file, sync_folder
 from .digits import digits_in
-from .validation import DISK_FULL, LENGTH, Part, Refused, room_on_disk
+from .validation import DISK_FULL, LENGTH, Part, Refused, disk_full_is_refused
 from .versions import version_at, version_of
 
 LOCK_TIMEOUT_S = 15.0  # longer than lesson 02's client waits: it hangs up first, and asks again
@@ -37,7 +37,7 @@ async def receive(request: Request, path: Path, part: Part) -> str | None:
     come.
     """
     parts = parts_of(path, part.digest)
-    with room_on_disk():
+    with disk_full_is_refused():
         async with locked(parts) as file:
             offset = os.fstat(file).st_size
             # from a request that gave another size: it can't become this file

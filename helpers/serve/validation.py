@@ -37,7 +37,7 @@ class Refused(Exception):
 
 
 @contextmanager
-def room_on_disk() -> Iterator[None]:
+def disk_full_is_refused() -> Iterator[None]:
     """Turns the errors of a full disk into a refusal, 507."""
     try:
         yield

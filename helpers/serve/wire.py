@@ -20,9 +20,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from ..safe_files import regular_file
 from ..serving_limits import SLOWEST, TIMEOUT_S, ClientGone, LimitedProtocol
 from ..units import KiB, MiB
-from ..whole import regular_file
 from .versions import version_of
 
 PIECE = 4 * MiB  # for one sendfile

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from ..measure.account import at
 from ..measure.recording import Mark, Recording
+from ..measure.run_report import at
 from ..units import MiB, in_words
 from .cells import Panel, y_axis
 from .chart import Row, chart

@@ -18,8 +18,8 @@ from matplotlib.patches import Patch
 from PIL import Image
 
 from ..folders import write_whole
-from ..lasting import Lasting
 from ..measure.pages import PageState
+from ..widgets import Lasting
 
 PAGE = 680 / 96  # inches: as wide as the page's column of 680 CSS pixels
 LOOK = matplotlib.rc_params_from_file(

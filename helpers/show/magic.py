@@ -23,12 +23,12 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 from IPython.utils.process import arg_split
 
-from ..measure.account import AT_THE_END, notes, rows
 from ..measure.recording import Comparison
 from ..measure.run import compare, imports_of_ours
-from .carried import global_names, not_carried, with_a_cache
+from ..measure.run_report import AT_THE_END, notes, rows
 from .curves import curves
 from .meters import Table
+from .unpicklable import global_names, not_carried, with_a_cache
 from .words import ended
 
 LOCAL_NAME = (

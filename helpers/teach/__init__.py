@@ -12,4 +12,4 @@ from .predict import predict
 from .progress import progress
 from .quizzes import quiz
 from .recorded import recorded
-from .wall import join
+from .wall_client import join

@@ -104,7 +104,7 @@ class Exercise:
         try:
             if source := self._source(function):
                 judge = exercise_files.check(self.folder).judge
-                with folders.room("check") as folder, must_be_readable(folder):
+                with folders.scratch_folder("check") as folder, must_be_readable(folder):
                     students = folder / "student"
                     own = folder / "judge"
                     students.mkdir()

@@ -24,8 +24,8 @@ from ..make.files import is_random_file, random_file
 from ..measure import Recording, Sharing, cache, maps, sampler
 from ..measure.run import Options, measured
 from ..measure.workers import at_work
+from ..safe_files import check_free_space, regular_file
 from ..units import MiB, in_unit, in_words
-from ..whole import check_room, regular_file
 from . import inside
 from .source import Source
 from .words import badge, inline, plain, short
@@ -232,7 +232,7 @@ class Attempt:
         and its twin.
         """
         size = self.size + 1 + secrets.randbelow(MiB - 1) if size is None else size
-        check_room(self.folder, 3 * size, "it")
+        check_free_space(self.folder, 3 * size, "it")
         seed = secrets.randbelow(2**32)
         path = random_file(self.folder / name, size, seed=seed)
         self._handed_out[path] = _HandedOut(path.stat().st_mode, size, seed=seed)

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..safe_files import regular_file
 from ..units import MiB, in_words
-from ..whole import regular_file
 
 Notebook = dict[str, Any]
 LARGEST = 512 * MiB  # of a file that a student keeps: a lesson with its figures takes 1 to 3 MiB

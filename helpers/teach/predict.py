@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import ipywidgets as widgets
 
-from ..lasting import INPUTS, Lasting
 from ..units import NOT_MEASURED, SIZES, MiB, digits, in_unit
-from . import state, wall
+from ..widgets import INPUTS, Lasting
+from . import state, wall_client
 from .words import Said, inline, plain
 
 FILE = "predictions"
@@ -117,7 +117,7 @@ class Prediction(Lasting):
                     "kernel ends."
                 )
             if not late:
-                wall.vote(self.key, answer)
+                wall_client.vote(self.key, answer)
         self.renew()
 
     def beside(
@@ -135,7 +135,7 @@ class Prediction(Lasting):
         text = self.compared(self.value, shown[0] if self.kind == "number" else measured)
         if self._after is None and any(each is not None for each in shown):
             state.keep(LATE, self.key, [])
-        wall.tell(self.key, self.asked, measured=measured)
+        wall_client.tell(self.key, self.asked, measured=measured)
         text += f" ({AFTERWARDS.capitalize()}.)" if self.late else ""
         html = re.sub(r"^No prediction yet\.", r'<span class="zc-none">\g<0></span>', escape(text))
         data = (
@@ -154,7 +154,7 @@ class Prediction(Lasting):
     def status(self) -> str:
         """The line that says what is kept: "kept: 256 MiB"."""
         value = self.value
-        sent = wall.said(self.key)
+        sent = wall_client.said(self.key)
         text = "no prediction yet" if value is None else f"kept: {self.told(value)}"
         return f"{text} ({AFTERWARDS})" if self.late else f"{text}; {sent}" if sent else text
 
@@ -185,7 +185,9 @@ class Prediction(Lasting):
         def show(text: str = "") -> None:
             line.value = f"<em>{escape(text or self.status)}</em>"
 
-        wall.shown(self.key, self.asked, None if self._after is not None else self.value, show)
+        wall_client.shown(
+            self.key, self.asked, None if self._after is not None else self.value, show
+        )
         show()
 
         def changed(_: Any) -> None:

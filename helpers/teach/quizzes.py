@@ -11,8 +11,8 @@ from string import ascii_lowercase
 import ipywidgets as widgets
 
 from .. import folders
-from ..lasting import INPUTS, Lasting
-from . import exercise_files, state, wall
+from ..widgets import INPUTS, Lasting
+from . import exercise_files, state, wall_client
 from .exercises import nearest
 from .words import badge, inline, plain
 
@@ -102,7 +102,7 @@ class Quiz(Lasting):
     def _keep(self, letter: str) -> None:
         if letter not in self.clicked:
             if not self.clicked:
-                wall.vote(self.handed_in, letter)
+                wall_client.vote(self.handed_in, letter)
             state.keep(FILE, self.key, self.clicked + letter)
         self.renew()
 
@@ -123,7 +123,7 @@ class Quiz(Lasting):
 
     def _click(self, letter: str, reply: str, below: widgets.HTML, _: widgets.Button) -> None:
         self._keep(letter)
-        sent = wall.said(self.handed_in)
+        sent = wall_client.said(self.handed_in)
         below.value = reply + (f"<p><em>{sent[0].upper()}{sent[1:]}.</em></p>" if sent else "")
 
 

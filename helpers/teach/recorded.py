@@ -26,7 +26,7 @@ from ..measure import (
     here,
 )
 from ..measure.environment import killed, memory_left
-from ..measure.plain import in_json
+from ..measure.jsonable import in_json
 from ..units import MiB, in_words
 
 Measured = Comparison | Recording | Film | Sharing | Load

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from .. import folders
-from ..whole import alone
+from ..safe_files import exclusive
 from .notebook_files import content
 
 # for another kernel, which may have been stopped; then, at worst, one of two values is lost
@@ -19,7 +19,7 @@ _here: dict[str, dict[str, Any]] = {}  # file name -> what could not be written
 def read(name: str) -> dict[str, Any]:
     """Everything that is kept in `name`.json; {} if there is nothing, or nothing readable."""
     try:
-        with alone(folders.state(), LOCK_TIMEOUT_S):
+        with exclusive(folders.state(), LOCK_TIMEOUT_S):
             return _on_disk(name) | _here.get(name, {})
     except OSError:
         return _here.get(name, {})
@@ -28,7 +28,7 @@ def read(name: str) -> dict[str, Any]:
 def keep(name: str, key: str, value: Any) -> bool:
     """Keeps a value; None forgets it. Returns False if it could be kept only in this kernel."""
     try:
-        with alone(folders.state(), LOCK_TIMEOUT_S):
+        with exclusive(folders.state(), LOCK_TIMEOUT_S):
             values = {k: v for k, v in (_on_disk(name) | {key: value}).items() if v is not None}
             folders.write_whole(
                 folders.state() / f"{name}.json",

@@ -29,8 +29,8 @@ from jupyter_client.connect import jupyter_runtime_dir
 
 from .. import folders
 from ..edition import Edition, edition
+from ..safe_files import exclusive, whole_file
 from ..units import in_unit
-from ..whole import alone, whole_file
 from .exercise_files import checked_in
 from .merging import Cell, Merged, merged
 from .notebook_files import NoNotebook, Notebook, content, read
@@ -378,7 +378,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.fresh is not None:
             print("A fresh copy:", work.fresh(folders.lesson(options.fresh)))
         else:
-            with alone(work.folder):
+            with exclusive(work.folder):
                 for line in work.bring_up_to_date():
                     print(line)
             for server in servers(work.folder) if options.once else ():

@@ -51,7 +51,7 @@ from ..folders import GRADES, TEACHER
 from ..serving_limits import CrowdedProtocol, Terminal, body_of, limited
 from ..show.figure import Picture
 from ..teach.predict import NUMBERS, amount
-from ..teach.wall import ADDRESS
+from ..teach.wall_client import ADDRESS
 from ..units import SIZES, KiB
 from .ballots import FOLDER, Ballots, Refused, checked
 from .charts import chart

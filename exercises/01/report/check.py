@@ -8,7 +8,7 @@ from pathlib import Path
 
 from helpers.make import random_file
 from helpers.measure import measure
-from helpers.measure.plain import fields
+from helpers.measure.jsonable import fields
 from helpers.teach.judging import (
     Attempt,
     NotYet,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from helpers.make import random_file
 from helpers.measure import maps, measure
-from helpers.measure.plain import fields
+from helpers.measure.jsonable import fields
 from helpers.teach.judging import Attempt, NotYet, Verdict, is_a_number, right_for_each
 from helpers.units import KiB, MiB, in_words
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from helpers.ideas.safetensors import save
+from helpers.safe_files import regular_file
 from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, held, within
 from helpers.units import MiB, in_words
-from helpers.whole import regular_file
 
 SIDE = 1024  # a layer: SIDE x SIDE weights, SIDE biases, and as many scales in a square, float32
 DANGLING = (

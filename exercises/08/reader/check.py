@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from helpers.safe_files import regular_file
 from helpers.teach.judging import CRASH, Attempt, NotYet, Verdict, right, within
 from helpers.units import MiB
-from helpers.whole import regular_file
 
 KINDS = {"float32": 1, "int64": 2, "uint8": 3}
 ENTRY = struct.Struct("<16s3IQ")  # name, kind at byte 16, rows at 20, columns at 24, offset at 28

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from helpers.safe_files import regular_file
 from helpers.teach.judging import Attempt, NotYet, Verdict, within
 from helpers.units import MiB, in_words
-from helpers.whole import regular_file
 
 HEADER = struct.Struct("<8sIIQQI")
 MAGIC, VERSION, ORDER, FIRST = b"SNAPSHOT", 1, 0x01020304, 40  # FIRST: where numbers may begin

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from ...lasting import progress_bar
+from ...widgets import progress_bar
 from ..course import Course
 from ..course_of_nbgrader import assignment, grade_id, gradebook, settings
 from ..store import Answer

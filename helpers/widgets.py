@@ -66,7 +66,7 @@ class Lasting:
             self._handles.append(handle)
 
 
-def alone(html: str) -> str:
+def static_html(html: str) -> str:
     """A copy's HTML, for a page that has no widgets."""
     return re.sub(r'^<style class="zc-copy-.*?</style>', "", html)
 

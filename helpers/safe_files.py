@@ -50,7 +50,7 @@ def whole_file(path: str | os.PathLike, size: int) -> Iterator[BinaryIO]:
     # a name has at most 255 bytes
     with temporary_folder(path.parent, f".{path.name[:50]}") as folder:
         old = " (the old file goes only when the new one is complete)" if path.exists() else ""
-        check_room(path.parent, size, path.name + old)
+        check_free_space(path.parent, size, path.name + old)
         with (folder / "new").open("xb") as file:
             with suppress(OSError):
                 # whoever couldn't read the old file can't read the new one
@@ -127,7 +127,7 @@ def locked_folder(parent: Path, name: str) -> tuple[Path, int]:
 
 
 @contextmanager
-def alone(folder: Path, timeout: float | None = None) -> Iterator[None]:
+def exclusive(folder: Path, timeout: float | None = None) -> Iterator[None]:
     """Meanwhile no other process is in such a block for this folder, unless one stays there for
     `timeout` seconds. Where a system has no locks, nobody waits.
     """
@@ -195,7 +195,7 @@ def followed(path: str | os.PathLike) -> Path:
     return Path(os.path.realpath(path))
 
 
-def check_room(folder: Path, size: int, what: str) -> None:
+def check_free_space(folder: Path, size: int, what: str) -> None:
     """OSError with errno ENOSPC if the disk of `folder` has less than the `size` bytes that `what`
     needs.
     """
