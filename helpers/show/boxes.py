@@ -61,8 +61,9 @@ class Box:
 @dataclass(eq=False)
 class Arrow:
     """An arrow from one box to another, with words above and below it; without `line`, a style of
-    matplotlib's, only the words. It's straight if the boxes stand side by side, unless it goes
-    `around` what is between; otherwise it leaves at the foot, and runs behind what is in its way.
+    matplotlib's, only the words. It's straight if the boxes stand side by side or one above the
+    other, unless it goes `around` what is between; otherwise it leaves at the foot, and runs behind
+    what is in its way.
     """
 
     start: Box
@@ -82,9 +83,11 @@ class Arrow:
             x = (start.right + end.left) / 2 - 3
         else:
             down = start.foot < end.top
-            lane, side = (end.top - LANE, end.top) if down else (start.foot + LANE, end.foot)
-            into = end.center if down or self.around else end.left + 20
-            way = [(start.center, start.foot), (start.center, lane), (into, lane), (into, side)]
+            up = end.foot < start.top and start.center == end.center and not self.around
+            leave = start.top if up else start.foot
+            lane, side = (end.top - LANE, end.top) if down else (leave + LANE * (not up), end.foot)
+            into = end.center if down or up or self.around else end.left + 20
+            way = [(start.center, leave), (start.center, lane), (into, lane), (into, side)]
             x = (start.center + into) / 2 + 20 * (into == start.center)
             y = lane + 9
         if self.line:
