@@ -9,7 +9,7 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
 
 from .chart import Place, rectangle
-from .figure import ABSENT, INK, Kind, paint
+from .figure import ABSENT, INK, WARNING, Kind, paint
 from .text import LINE, SMALL, Line, fitted, write
 
 BAND, PAD = 9, 7  # the page's pixels: the band at a box's top, the space beside text
@@ -74,6 +74,7 @@ class Arrow:
     line: Any = "-"
     head: str = "-|>,head_length=5,head_width=2.6"
     around: bool = False
+    crossed: bool = False  # a copy that isn't made
 
     def draw(self, ax: Axes, start: Place, end: Place) -> None:
         beside = start.top < end.foot and end.top < start.foot
@@ -95,6 +96,16 @@ class Arrow:
             how = {"joinstyle": "miter", "linewidth": 1.3, "linestyle": self.line, "zorder": 0.5}
             path = Path(way)
             ax.add_patch(FancyArrowPatch(path=path, arrowstyle=self.head, color=self.color, **how))
+        if self.crossed:
+            ax.plot(x, y, marker="x", markersize=9, markeredgewidth=2.4, color=WARNING)
         back = {"facecolor": "white", "linewidth": 0, "pad": 0.5}
-        ax.text(x, y - 4, self.above, ha="center", va="bottom", color=self.color, bbox=back)
+        ax.text(
+            x,
+            y - 4 * (1 + self.crossed),
+            self.above,
+            ha="center",
+            va="bottom",
+            color=self.color,
+            bbox=back,
+        )
         ax.text(x, y + 4, self.below, ha="center", va="top", **SMALL)
