@@ -225,7 +225,7 @@ def test_page_tables_point_at_what_both_have_and_each_at_its_own():
     ways = [arrow.get_path().get_extents() for arrow in arrows(shown)]
     assert len(ways) == 7
     assert max(way.width for way in ways) < 10  # straight up or down
-    assert "the page cache: page 0, page 1. pages of both: page 3." in shown.alt
+    assert "my page table: 1 anonymous (page 2), 1 anonymous, still shared (page 3)" in shown.alt
     assert_fits(shown)
 
 

@@ -15,6 +15,10 @@ CHILDS = "the child's page table"
 OWN = {MINE: "my own pages", CHILDS: "the child's own pages"}
 # any other page is a process's own
 HOMES = {PageState.FILE: "the page cache", PageState.FORKED: "pages of both"}
+OPENING = (
+    "Page tables, with an arrow from each entry to its page: in the page cache if it's "
+    "file-backed, of both processes if it's still shared, and else the process's own"
+)
 ROWS = (OWN[MINE], MINE, *HOMES.values(), CHILDS, OWN[CHILDS])
 
 
@@ -29,27 +33,25 @@ def page_tables(step: Step, caption: str = "") -> Picture:
     """
     if step.mine.states is None:
         raise ValueError(f"there is no page table to draw: {step.mine.why}")
+    tables = {MINE: step.mine} | ({CHILDS: step.child} if step.child else {})
     cells: dict[str, list[Box | None]] = {row: [None] * len(step.mine) for row in ROWS}
-    words: dict[str, list[str]] = {row: [] for row in ROWS}
+    words = {}
     seen = set()
     arrows = []
-    for table, pages in {MINE: step.mine, CHILDS: step.child}.items():
-        if pages is None:
-            continue
-        seen |= pages.counts.keys()
+    for table, pages in tables.items():
         words[table] = States(pages).parts(len(pages))
+        seen |= pages.counts.keys()
         for page, state in enumerate(map(PageState, pages.states)):
-            text = [(str(page), PLAIN)]
-            entry = Box(text, LOOKS[state], None if state else 1, align="center")
+            entry, target = (
+                Box([(str(page), PLAIN)], LOOKS[state], share, align="center")
+                for share in (None if state else 1, 1)
+            )
             cells[table][page] = entry
             if state:
-                home = HOMES.get(state, OWN[table])
-                if cells[home][page] is None:
-                    cells[home][page] = Box(text, LOOKS[state], 1, align="center")
-                    words[home].append(f"page {page}")
-                arrows.append(Arrow(entry, cells[home][page]))
-    rows = [Row(row, boxes, words[row]) for row, boxes in cells.items() if any(boxes)]
+                home = cells[HOMES.get(state, OWN[table])]
+                home[page] = home[page] or target
+                arrows.append(Arrow(entry, home[page]))
+    rows = [Row(row, boxes, words.get(row, ())) for row, boxes in cells.items() if any(boxes)]
     keys = [key(LOOKS[state]._replace(word=state.words)) for state in LOOKS if state in seen]
-    opening = "Page tables, with an arrow from each entry to the page that it points at"
     how = {"keys": keys, "arrows": arrows, "gap": 7, "between": 26, "labels": 110}
-    return chart(opening, rows, caption, **how)
+    return chart(OPENING, rows, caption, **how)
