@@ -5,9 +5,12 @@ here.
 import tracemalloc
 from pathlib import Path
 
+import psutil
 import pytest
 from tables import each_of
 
+from helpers.casebook.files import CASES
+from helpers.lessons.hazards.clinic import admit
 from helpers.make import random_file
 from helpers.measure import maps
 from helpers.teach import exercise
@@ -17,6 +20,7 @@ from helpers.units import KiB, MiB
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 holders = check(exercise("10.holders").folder)
+clinic = check(exercise("10.clinic").folder)
 linux = pytest.mark.skipif(bool(maps.why_not()), reason="no /proc here")
 
 
@@ -77,3 +81,29 @@ def test_windows_refuses_to_take_away_what_is_held_and_only_a_renaming_will_do(
     )
     one = exercise("10.windows")
     assert one.check(one.made(source), size=4 * MiB).cause == cause
+
+
+@linux
+def test_the_clinic_s_programs_hold_what_their_cases_say_and_nothing_after_it():
+    held = clinic.held(["gauge", "pool", "titles"])
+    assert held["gauge"] > 60 * MiB
+    weights = 200_000 * 20 * 8  # shared by the workers, as the words would be if nobody read them
+    assert 15 * MiB < held["pool"] / 3 < weights
+    assert held["titles"] == 24 * MiB
+    assert not psutil.Process().children(recursive=True)
+
+
+@linux
+def test_only_a_right_answer_ends_the_programs_of_the_clinic():
+    one, programs = exercise("10.clinic"), admit()
+    one.check(one.made(one.wrong[0].source))
+    assert [program.poll() for program in programs] == [None] * 3
+    one.check(one.made(one.solution_source))
+    assert [program.poll() for program in programs] == [0] * 3
+
+
+def test_what_the_clinic_takes_for_a_case_is_one():
+    one = exercise("10.clinic")
+    named = {case for case, _ in one.made(one.solution_source)().values()}
+    named |= {case for program in clinic.PROGRAMS.values() for case in program["other_cases"]}
+    assert not [case for case in named if not (CASES / case).is_dir()]
