@@ -5,12 +5,9 @@ here.
 import tracemalloc
 from pathlib import Path
 
-import psutil
 import pytest
 from tables import each_of
 
-from helpers.casebook.files import CASES
-from helpers.lessons.hazards.clinic import admit
 from helpers.make import random_file
 from helpers.measure import maps
 from helpers.teach import exercise
@@ -84,26 +81,14 @@ def test_windows_refuses_to_take_away_what_is_held_and_only_a_renaming_will_do(
 
 
 @linux
-def test_the_clinic_s_programs_hold_what_their_cases_say_and_nothing_after_it():
-    held = clinic.held(["gauge", "pool", "titles"])
-    assert held["gauge"] > 60 * MiB
-    weights = 200_000 * 20 * 8  # shared by the workers, as the words would be if nobody read them
-    assert 15 * MiB < held["pool"] / 3 < weights
-    assert held["titles"] == 24 * MiB
-    assert not psutil.Process().children(recursive=True)
-
-
-@linux
-def test_only_a_right_answer_ends_the_programs_of_the_clinic():
-    one, programs = exercise("10.clinic"), admit()
-    one.check(one.made(one.wrong[0].source))
-    assert [program.poll() for program in programs] == [None] * 3
-    one.check(one.made(one.solution_source))
-    assert [program.poll() for program in programs] == [0] * 3
-
-
-def test_what_the_clinic_takes_for_a_case_is_one():
+def test_the_clinic_s_programs_hold_what_their_cases_say_and_end_with_a_right_answer():
     one = exercise("10.clinic")
-    named = {case for case, _ in one.made(one.solution_source)().values()}
-    named |= {case for program in clinic.PROGRAMS.values() for case in program["other_cases"]}
-    assert not [case for case in named if not (CASES / case).is_dir()]
+    with clinic.running() as programs:
+        gauge, pool, titles = map(clinic.held, clinic.PROGRAMS, [each.pid for each in programs])
+        assert gauge > 64 * MiB
+        assert pool > 45 * MiB
+        assert titles == 24 * MiB
+        one.check(one.made(one.wrong[0].source))
+        assert [each.poll() for each in programs] == [None] * 3
+        one.check(one.made(one.solution_source))
+        assert [each.wait() for each in programs] == [0] * 3

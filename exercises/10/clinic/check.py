@@ -1,20 +1,23 @@
 """10.clinic: for each of three running programs the case of the casebook, and the name at fault."""
 
 import re
+import runpy
 import tomllib
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from subprocess import Popen
 
 import psutil
 
 from helpers.casebook.files import CASES
-from helpers.lessons.hazards.clinic import Program, discharge
 from helpers.measure import maps
 from helpers.measure.jsonable import fields
 from helpers.teach.judging import Attempt, NotYet, Verdict, right
 from helpers.units import MiB, in_words
 
+START = runpy.run_path(str(Path(__file__).with_name("start.py")), run_name="start")
 PROGRAMS = tomllib.loads(Path(__file__).with_name("programs.toml").read_text(encoding="utf-8"))
 WANTED = (
     "a dict with the keys `'gauge'`, `'pool'` and `'titles'`, each with two texts: the case and "
@@ -41,27 +44,40 @@ def judge(attempt: Attempt) -> Verdict:
     told = attempt.run(run, memory_limit=256 * MiB).value
     if not isinstance(told, dict) or set(told) != set(PROGRAMS):
         raise NotYet("no-pairs", f"expected {WANTED}; got {told}.")
-    measured = {} if maps.why_not() else held(list(PROGRAMS))
-    seen = {
-        program: PROGRAMS[program]["shows"].format(in_words(size, "bytes"))
-        for program, size in measured.items()
-    }
+    seen = {} if maps.why_not() else measured()
     for program, (case, _) in told.items():
         misjudged(program, case, seen.get(program))
     for program, (_, name) in told.items():
         misnamed(program, name)
-    discharge()
+    discharge("programs.py")
     done = "You found all three, and no program of the clinic is running any more."
     return right(done, tuple(seen.values()) or ("the programs weren't measured here",))
 
 
+@contextmanager
+def running() -> Iterator[list[Popen]]:
+    """The three programs, which end with this block."""
+    with ExitStack() as at_end:
+        yield [at_end.enter_context(START["Program"](name)) for name in PROGRAMS]
+
+
+def measured() -> dict[str, str]:
+    """What each program holds, in words."""
+    with running() as programs:
+        sizes = [held(name, program.pid) for name, program in zip(PROGRAMS, programs, strict=True)]
+    return {
+        name: PROGRAMS[name]["shows"].format(in_words(size, "bytes"))
+        for name, size in zip(PROGRAMS, sizes, strict=True)
+    }
+
+
 def misjudged(program: str, case: str, seen: str | None) -> None:
     """Raises NotYet if that isn't the program's case."""
-    if is_named(case, PROGRAMS[program]["case"]):
-        return
     if not (CASES / Path(case).name / "case.md").is_file():
         why = "`cases()` lists the cases, each with the call that shows it, and its name in there"
         raise NotYet("no-such-case", f"{program}: the casebook has no case {case!r}. {why}.")
+    if is_named(case, PROGRAMS[program]["case"]):
+        return
     look_alike = PROGRAMS[program]["other_cases"].get(case)
     why = look_alike or "Compare its “Symptom” and its “Look” with what you see."
     measured = f" Measured: {seen}." if seen else ""
@@ -83,23 +99,25 @@ def is_named(text: str, digest: str) -> bool:
     return sha256(text.encode("utf-8", "replace")).hexdigest().startswith(digest)
 
 
-def held(programs: list[str]) -> dict[str, int]:
-    """The bytes that each program holds, as /proc shows them: of gauge the anonymous ones, of
-    pool's workers what each has alone, of titles what it maps of a deleted file.
+def held(program: str, pid: int) -> int:
+    """The bytes at fault, as /proc shows them: of gauge the anonymous ones, of pool's workers what
+    each has alone, of titles what it maps of a deleted file.
     """
-    with ExitStack() as at_end:
-        pids = {name: at_end.enter_context(Program(name)).pid for name in programs}
-        workers = psutil.Process(pids["pool"]).children()
-        deleted = [
-            region.end - region.start
-            for region in maps.regions(pids["titles"])
-            if region.path.endswith("(deleted)")
-        ]
-        return {
-            "gauge": figure(pids["gauge"], "status", "RssAnon"),
-            "pool": sum(figure(one.pid, "smaps_rollup", "Private_Dirty") for one in workers),
-            "titles": sum(deleted),
-        }
+    if program == "gauge":
+        return figure(pid, "status", "RssAnon")
+    if program == "pool":
+        workers = psutil.Process(pid).children()
+        return sum(figure(worker.pid, "smaps_rollup", "Private_Dirty") for worker in workers)
+    gone = [region for region in maps.regions(pid) if region.path.endswith("(deleted)")]
+    return sum(region.end - region.start for region in gone)
+
+
+def discharge(script: str) -> None:
+    """Ends the programs that this process has started."""
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):
+            if any(word.endswith(script) for word in child.cmdline()):
+                child.terminate()
 
 
 def figure(pid: int, file: str, name: str) -> int:

@@ -6,6 +6,7 @@ import atexit
 import json
 import mmap
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -80,6 +81,7 @@ def answer(line):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # and so removes its files
     with tempfile.TemporaryDirectory(dir=sys.argv[2], prefix="clinic-") as made:
         folder = Path(made)
         {"gauge": gauge, "pool": pool, "titles": titles}[sys.argv[1]](folder)
