@@ -62,7 +62,8 @@ class Box:
 class Arrow:
     """An arrow from one box to another, with words above and below it; without `line`, a style of
     matplotlib's, only the words. It's straight if the boxes stand side by side, unless it goes
-    `around` what is between; otherwise it leaves at the foot, and runs behind what is in its way.
+    `around` what is between; otherwise it leaves at the foot, and runs behind what is in its way,
+    in a `lane` so far from the box, and so far `aside` of the boxes' centers.
     """
 
     start: Box
@@ -73,6 +74,8 @@ class Arrow:
     line: Any = "-"
     head: str = "-|>,head_length=5,head_width=2.6"
     around: bool = False
+    lane: float = LANE
+    aside: float = 0
 
     def draw(self, ax: Axes, start: Place, end: Place) -> None:
         beside = start.top < end.foot and end.top < start.foot
@@ -82,10 +85,12 @@ class Arrow:
             x = (start.right + end.left) / 2 - 3
         else:
             down = start.foot < end.top
-            lane, side = (end.top - LANE, end.top) if down else (start.foot + LANE, end.foot)
-            into = end.center if down or self.around else end.left + 20
-            way = [(start.center, start.foot), (start.center, lane), (into, lane), (into, side)]
-            x = (start.center + into) / 2 + 20 * (into == start.center)
+            lane = end.top - self.lane if down else start.foot + self.lane
+            side = end.top if down else end.foot
+            out = start.center + self.aside
+            into = self.aside + (end.center if down or self.around else end.left + 20)
+            way = [(out, start.foot), (out, lane), (into, lane), (into, side)]
+            x = (out + into) / 2 + 20 * (into == out)
             y = lane + 9
         if self.line:
             way = list(dict.fromkeys(way))
