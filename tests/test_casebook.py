@@ -61,6 +61,17 @@ def test_measure_names_the_case(shell):
     assert "Looks like" in said.stdout
 
 
+@pytest.mark.parametrize("lost", ["case.md", "broken.py"])
+def test_with_a_malformed_case_only_the_hint_is_lost(shell, tmp_path, monkeypatch, lost: str):
+    folder = _copied(tmp_path)
+    (folder / lost).unlink()
+    monkeypatch.setattr(hints, "book", lambda: [files.read(folder)])
+    shell.run_cell("%load_ext helpers")
+    with capture_output() as said:
+        assert shell.run_cell("%measure 6 * 7").result == 42
+    assert "Looks like" not in said.stdout
+
+
 def told_apart(one: files.Case, runs: Comparison) -> None:
     assert all(held for _, held in holds(one, runs)), (
         holds(one, runs),
@@ -99,6 +110,11 @@ BAD = {
         'lessons = ["07", "10"]',
         'lessons = "07"',
         "case.md, line 5: lessons: wanted: a list",
+    ),
+    "no strings": (
+        'lessons = ["07", "10"]',
+        "lessons = [7, 10]",
+        "case.md, line 5: lessons: wanted: a list of strings",
     ),
     "no reports": ("[reports]", "[asserts2]", "no such key"),
     "another family": (

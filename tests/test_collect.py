@@ -74,6 +74,24 @@ def test_nobodys_zips_fill_the_disk(
     assert capsys.readouterr().out.count("left out: larger than") == 2
 
 
+def test_a_folder_that_a_student_can_change_takes_nothing(
+    collect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    mine = SimpleNamespace(pw_uid=os.getuid(), pw_name="ada")
+    assert f"{tmp_path} belongs to ada" == collect.opened_by_others(tmp_path, [mine])
+    assert collect.opened_by_others(tmp_path, []) == ""
+    monkeypatch.setenv("SUDO_UID", str(os.getuid()))
+    assert collect.opened_by_others(tmp_path, [mine]) == ""
+    (tmp_path / "inside").mkdir(0o700)
+    tmp_path.chmod(0o777)
+    assert collect.opened_by_others(tmp_path, []) == f"others may write into {tmp_path}"
+    within = collect.opened_by_others(tmp_path / "inside", [])
+    assert within == f"others may write into {tmp_path}"
+    tmp_path.chmod(0o1777)
+    assert collect.opened_by_others(tmp_path / "inside", []) == ""
+
+
 def test_one_lesson_is_collected_at_a_time_and_what_is_withdrawn_is_named(
     collect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):

@@ -430,9 +430,17 @@ def test_nobody_waits_for_all_that_another_address_asks_for(room: Class):
         assert line.recv(1 << 16).count(b"HTTP/1.1 200 OK") < 10
 
 
-def test_a_size_that_is_none_is_refused(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--size", "-3", "--size is how many can join, not -3"),
+        ("--port", "99999", "--port is from 1 to 65535, not 99999"),
+    ],
+)
+def test_a_number_that_is_none_is_refused(tmp_path: Path, option: str, value: str, said: str):
     ended = subprocess.run(
-        Class.command(0, tmp_path, "--size", "-3"), capture_output=True, text=True
+        Class.command(8765, tmp_path, option, value), capture_output=True, text=True
     )
-    assert ended.returncode == 2 and "--size is how many can join, not -3" in ended.stderr
+    assert ended.returncode == 2
+    assert said in ended.stderr
     assert not [*tmp_path.iterdir()]

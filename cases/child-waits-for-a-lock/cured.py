@@ -1,18 +1,19 @@
 import os
 import threading
-import time
 
-lock = threading.Lock()
+lock, held, forked = threading.Lock(), threading.Event(), threading.Event()
 
 
 def work():
     with lock:
-        time.sleep(0.3)
+        held.set()
+        forked.wait()
 
 
 if (child := os.fork()) == 0:
     with lock:
         os._exit(0)
-threading.Thread(target=work).start()
-time.sleep(0.1)
+forked.set()
 os.waitpid(child, 0)
+threading.Thread(target=work).start()
+held.wait()

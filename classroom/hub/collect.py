@@ -20,7 +20,7 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -126,6 +126,23 @@ def collect(user: pwd.struct_passwd, into: Path, lesson: str) -> int:
     return len(zips)
 
 
+def opened_by_others(folder: Path, users: Iterable[pwd.struct_passwd]) -> str:
+    """Who else may put files, or links, into this folder or take its place; "" if nobody may.
+    Whoever used sudo isn't somebody else.
+    """
+    students = {user.pw_uid: user.pw_name for user in users}
+    students.pop(int(os.environ.get("SUDO_UID", 0)), None)
+    for place in (folder, *folder.parents):
+        found = place.stat()
+        if found.st_uid in students:
+            return f"{place} belongs to {students[found.st_uid]}"
+        # in a parent such as /tmp, nobody can rename what is another's
+        own = place == folder or not found.st_mode & stat.S_ISVTX
+        if own and found.st_mode & 0o022:
+            return f"others may write into {place}"
+    return ""
+
+
 def members(group: str) -> Iterator[pwd.struct_passwd]:
     """The users in this group, by name. Prints what isn't as it should be."""
     found = grp.getgrnam(group)
@@ -172,7 +189,10 @@ if __name__ == "__main__":
     sys.stdout.reconfigure(errors="backslashreplace")
     chosen.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = chosen.folder.resolve()
-    for member in members(chosen.group):
+    everybody = [*members(chosen.group)]
+    if why := opened_by_others(folder, everybody):
+        sys.exit(f"{why}: use a folder that only you can write to, such as /root/{folder.name}")
+    for member in everybody:
         count = (
             give_back(member, folder)
             if chosen.give_back

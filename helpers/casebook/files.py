@@ -142,6 +142,8 @@ def _fault(front: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[str, str
             return key, f"no such key; there are: {', '.join(FRONT)}"
         if not isinstance(value, FRONT[key]) or not value:
             return key, f"wanted: a {FRONT[key].__name__} that isn't empty, not {value!r}"
+        if isinstance(value, list) and not all(isinstance(text, str) for text in value):
+            return key, f"wanted: a list of strings, not {value!r}"
     if missing := next((key for key in NEEDED if key not in front), None):
         return missing, "it is missing"
     if unknown := set(front["see"]) - known.keys():

@@ -9,8 +9,13 @@ MOST = 6
 
 
 def looks_like(run: Recording) -> list[Case]:
-    """At most six cases, those with the longest message first; mostly none."""
-    found = {case: said for case in book() if (said := says(case, run))}
+    """At most six cases, those with the longest message first; mostly none, and none while a case
+    is malformed: the run is shown all the same, and `cases()` says what is wrong.
+    """
+    try:
+        found = {case: said for case in book() if (said := says(case, run))}
+    except (OSError, ValueError):
+        return []
     return sorted(found, key=found.get, reverse=True)[:MOST]
 
 

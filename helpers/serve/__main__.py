@@ -27,6 +27,8 @@ def main() -> None:
         parser.error(f"{options.folder} is no folder")
     if options.workers < 1:
         parser.error(f"{options.workers} workers; use at least 1")
+    if not 0 <= options.port < 2**16:
+        parser.error(f"port {options.port}; use one up to 65535")
     if options.memory is not None and sys.platform != "linux":
         parser.error(f"only Linux keeps a memory budget, and this is {sys.platform}")
     if options.memory is not None and options.memory < SMALLEST_BUDGET:

@@ -687,6 +687,8 @@ def main() -> None:
             f"{public}/{options.code} isn't the address of a class: see --address, --behind and "
             "--code in --help"
         )
+    if not 0 < options.port < 2**16:
+        parser.error(f"--port is from 1 to 65535, not {options.port}")
     if options.size < 0:
         parser.error(f"--size is how many can join, not {options.size}")
     try:
