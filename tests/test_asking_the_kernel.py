@@ -1,6 +1,4 @@
-"""What the kernel itself says: whether a file can be mapped, and how often processors interrupted
-each other.
-"""
+"""What the kernel itself says: whether a file can be mapped."""
 
 import errno
 import os
@@ -9,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.lessons.reading.kernel import map_a_page, shootdowns
+from helpers.lessons.reading.kernel import map_a_page
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="what Linux maps")
@@ -39,14 +37,3 @@ def test_a_page_that_was_mapped_is_unmapped(tmp_path: Path):
     with (tmp_path / "file").open("rb") as file:
         map_a_page(file.fileno())
     assert str(tmp_path / "file") not in Path("/proc/self/maps").read_text()
-
-
-def test_shootdowns_are_summed_over_processors(tmp_path: Path):
-    rows = tmp_path / "interrupts"
-    rows.write_text(
-        "           CPU0       CPU1\n  0:   9   9   timer\nTLB:     12     30   TLB shootdowns\n"
-    )
-    assert shootdowns(rows) == 42
-    rows.write_text("           CPU0\nIPI0:     12   Rescheduling interrupts\n")
-    assert shootdowns(rows) is None
-    assert shootdowns(tmp_path / "nothing") is None

@@ -203,6 +203,25 @@ def is_short(notebook: Notebook) -> Iterator[str]:
             yield f"{count} words of prose {name}, {most} are allowed"
 
 
+def plain(markdown: str) -> str:
+    """Prose in which code is one word, and links have no addresses."""
+    return re.sub(r"\]\([^)]*\)", "]", re.sub("`[^`]*`", "code", unfenced(markdown)))
+
+
+def has_few_brackets(notebook: Notebook) -> Iterator[str]:
+    """What a reader needs stands in a sentence, and what nobody needs is left out: five brackets of
+    five words or more a lesson, sixty in the course.
+    """
+    brackets = [
+        inside
+        for _, text in sources(notebook, "markdown")
+        for inside in re.findall(r"\(([^()]*)\)", plain(text))
+        if words(inside) >= 5
+    ]
+    if len(brackets) > 5:
+        yield f"{len(brackets)} brackets of five words or more, 5 are allowed: {brackets}"
+
+
 def imports_at_the_top(notebook: Notebook) -> Iterator[str]:
     """Only functions may import later: they run in an interpreter of their own."""
     for name, code in list(sources(notebook, "code"))[1:]:
@@ -267,6 +286,7 @@ CHECKS: list[Check] = [
     has_short_cells,
     folds_imports_and_claims,
     is_short,
+    has_few_brackets,
     imports_at_the_top,
     keeps_notes_for_teachers_apart,
     names_each_thing_once,

@@ -7,12 +7,12 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib.patches import PathPatch
-from pictures import HERE, assert_fits, texts
+from pictures import HERE, arrows, assert_fits, texts
 
 from helpers.measure.cache import PageCache
 from helpers.measure.explorer import Film, Step
 from helpers.measure.pages import PageMap, PageState
-from helpers.show import page_film
+from helpers.show import page_film, page_tables
 from helpers.show.chart import WIDE
 from helpers.show.figure import LOOKS, Picture
 
@@ -206,3 +206,29 @@ def test_a_film_from_elsewhere_says_what_is_missing():
 def test_a_film_needs_a_step():
     with pytest.raises(ValueError, match="nothing to show: the film holds no step"):
         page_film([])
+
+
+# --- page tables ----------------------------------------------------------------------------------
+def test_page_tables_point_at_what_both_have_and_each_at_its_own():
+    mine = pages(6, FILE=[0, 1], ANONYMOUS=[2], FORKED=[3])
+    shown = page_tables(
+        Step("fork", mine, cached(6), pages(6, FILE=[1], ANONYMOUS=[0], FORKED=[3]))
+    )
+    assert {row.label: [n for n, box in enumerate(row.cells) if box] for row in shown.rows} == {
+        "my own pages": [2],
+        "my page table": list(range(6)),
+        "the page cache": [0, 1],
+        "pages of both": [3],
+        "the child's page table": list(range(6)),
+        "the child's own pages": [0],
+    }
+    ways = [arrow.get_path().get_extents() for arrow in arrows(shown)]
+    assert len(ways) == 7
+    assert max(way.width for way in ways) < 10  # straight up or down
+    assert "my page table: 1 anonymous (page 2), 1 anonymous, still shared (page 3)" in shown.alt
+    assert_fits(shown)
+
+
+def test_page_tables_need_a_machine_that_shows_them():
+    with pytest.raises(ValueError, match="there is no page table to draw: no page map on this"):
+        page_tables(Step("map", NONE, cached(6)))

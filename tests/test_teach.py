@@ -614,6 +614,8 @@ def test_recorded_figures_stand_in_where_kinds_are_missing(
     (tmp_path / "run.json").write_text(json.dumps(full.to_json()))
     assert recorded("run", poor)["list"].peak.anonymous is not None
     assert str(full.machine) in capsys.readouterr().out
+    assert recorded("run")["list"].peak.anonymous == full["list"].peak.anonymous
+    assert capsys.readouterr().out == ""
     (tmp_path / "run.json").write_text("{")
     assert recorded("run", poor) is poor
 

@@ -9,7 +9,7 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
 
 from .chart import Place, rectangle
-from .figure import ABSENT, INK, Kind, paint
+from .figure import ABSENT, INK, WARNING, Kind, paint
 from .text import LINE, SMALL, Line, fitted, write
 
 BAND, PAD = 9, 7  # the page's pixels: the band at a box's top, the space beside text
@@ -61,8 +61,9 @@ class Box:
 @dataclass(eq=False)
 class Arrow:
     """An arrow from one box to another, with words above and below it; without `line`, a style of
-    matplotlib's, only the words. It's straight if the boxes stand side by side, unless it goes
-    `around` what is between; otherwise it leaves at the foot, and runs behind what is in its way.
+    matplotlib's, only the words. It's straight if the boxes stand side by side or one above the
+    other, unless it goes `around` what is between; otherwise it leaves at the foot, and runs behind
+    what is in its way.
     """
 
     start: Box
@@ -73,6 +74,7 @@ class Arrow:
     line: Any = "-"
     head: str = "-|>,head_length=5,head_width=2.6"
     around: bool = False
+    crossed: bool = False  # a copy that isn't made
 
     def draw(self, ax: Axes, start: Place, end: Place) -> None:
         beside = start.top < end.foot and end.top < start.foot
@@ -82,9 +84,11 @@ class Arrow:
             x = (start.right + end.left) / 2 - 3
         else:
             down = start.foot < end.top
-            lane, side = (end.top - LANE, end.top) if down else (start.foot + LANE, end.foot)
-            into = end.center if down or self.around else end.left + 20
-            way = [(start.center, start.foot), (start.center, lane), (into, lane), (into, side)]
+            up = end.foot < start.top and start.center == end.center and not self.around
+            leave = start.top if up else start.foot
+            lane, side = (end.top - LANE, end.top) if down else (leave + LANE * (not up), end.foot)
+            into = end.center if down or up or self.around else end.left + 20
+            way = [(start.center, leave), (start.center, lane), (into, lane), (into, side)]
             x = (start.center + into) / 2 + 20 * (into == start.center)
             y = lane + 9
         if self.line:
@@ -92,6 +96,16 @@ class Arrow:
             how = {"joinstyle": "miter", "linewidth": 1.3, "linestyle": self.line, "zorder": 0.5}
             path = Path(way)
             ax.add_patch(FancyArrowPatch(path=path, arrowstyle=self.head, color=self.color, **how))
+        if self.crossed:
+            ax.plot(x, y, marker="x", markersize=9, markeredgewidth=2.4, color=WARNING)
         back = {"facecolor": "white", "linewidth": 0, "pad": 0.5}
-        ax.text(x, y - 4, self.above, ha="center", va="bottom", color=self.color, bbox=back)
+        ax.text(
+            x,
+            y - 4 * (1 + self.crossed),
+            self.above,
+            ha="center",
+            va="bottom",
+            color=self.color,
+            bbox=back,
+        )
         ax.text(x, y + 4, self.below, ha="center", va="top", **SMALL)

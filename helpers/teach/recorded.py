@@ -52,18 +52,22 @@ _said: dict[str, int | None] = {}  # in which cell it was said last
 _killed = killed()  # processes of this container, because its memory ran out
 
 
-def recorded(name: str, made: M | Callable[[], M], needs: str | Sequence[str] = ()) -> M:
+def recorded(
+    name: str, made: M | Callable[[], M] | None = None, needs: str | Sequence[str] = ()
+) -> M:
     """`made`, or if this machine can't measure what matters, what data/recorded/`name`.json holds,
     and a printed line that says whose figures these are. `made` may be a function that makes it,
     which isn't called in a container with less than LEAST_LEFT of its memory, or where a library
     that it `needs` is missing. Nor do figures count that were made while the container's memory ran
-    out.
+    out. With nothing made, it's the recorded run, to be set beside your own.
 
     Without a recorded run the result is `made` itself, whatever it lacks; NotMeasuredHere if
     nothing was made. With ZERO_COPY_RECORD=1 (`make record`), what was made becomes the recorded
     run.
     """
     path = folders.RECORDED / f"{name}.json"
+    if made is None:
+        return read(path)[0]
     value, refused = None, None
     try:
         for library in (needs,) if isinstance(needs, str) else needs:

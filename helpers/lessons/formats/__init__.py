@@ -1,1 +1,1 @@
-"""Lesson 08: the bytes of a file, what each step copies, borrowed against owned."""
+"""Lesson 08: the bytes of a file, borrowed against owned."""

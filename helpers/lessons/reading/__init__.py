@@ -1,3 +1,1 @@
-"""Lesson 03: fio, other read-ahead, TLB shootdowns, a mapping page by page, two questions at
-once.
-"""
+"""Lesson 03: fio, other read-ahead, what can be mapped, two questions at once."""

@@ -1,15 +1,14 @@
 """What a way of loading copies: a chain of places from disk to object, with the bytes copied
-between; and how much is borrowed and how much is owned: a bar from 0 to 100 % per row.
+between.
 """
 
 from collections.abc import Collection, Mapping
 
-from ...show.boxes import LENT, Arrow, Box
-from ...show.cells import Bar
-from ...show.chart import Row, chart
-from ...show.figure import ABSENT, ANONYMOUS, FILE, INK, Picture, key, look, paint
-from ...show.text import PLAIN
-from ...units import NOT_MEASURED, in_words
+from ..units import NOT_MEASURED, in_words
+from .boxes import LENT, Arrow, Box
+from .chart import Row, chart
+from .figure import ABSENT, ANONYMOUS, FILE, INK, Picture, key, look
+from .text import PLAIN
 
 Chain = Mapping[str, float | None]
 MOST_PLACES = 5
@@ -25,7 +24,8 @@ def copy_budget(
 
     `{"json.loads": {"page cache": n, "bytes": n, "str": n, "objects": 4 * n}, "mapping": {"page
     cache": n, "array": 0}}`: places in order. The first place has the bytes that lie there, every
-    other the bytes copied into it: 0 if they're lent, None if not measured. "disk" is no memory,
+    other the bytes copied into it: 0 if they're lent, which crosses the copy out, None if not
+    measured. "disk" is no memory,
     "page cache" is file-backed memory, and a copy to any other place becomes anonymous memory.
     `made`: the places whose bytes are made rather than copied. ValueError for fewer than 2 places
     or more than 5, or for bytes below 0.
@@ -65,7 +65,7 @@ def copy_budget(
 
 def _arrow(start: Box, end: Box, copied: float | None, verb: str) -> Arrow:
     if verb == "lent":
-        return Arrow(start, end, "lent", color=end.kind.edge, **LENT)
+        return Arrow(start, end, "lent", color=end.kind.edge, crossed=True, **LENT)
     size = "?" if copied is None else in_words(copied, "bytes")
     return Arrow(start, end, size, verb, ABSENT.edge if copied is None else INK)
 
@@ -94,31 +94,3 @@ def _total(chain: Chain, made: Collection[str]) -> str:
         f"{total}: {times:{'.2g' if times < 10 else ',.0f'}} × the {first}'s "
         f"{in_words(start, 'bytes')}"
     )
-
-
-@look()
-def fractions(rows: Mapping[str, float], caption: str = "") -> Picture:
-    """One bar per row: the borrowed part (blue, plain), then the owned part (orange, hatched).
-    `rows` has a fraction from 0 to 1 for each name. ValueError if there are no rows, or if a number
-    isn't 0 to 1.
-    """
-    if not rows or not all(0 <= fraction <= 1 for fraction in rows.values()):
-        raise ValueError(
-            f"pass at least one row, each with a fraction from 0 to 1, not {dict(rows)}"
-        )
-    shown = []
-    for name, fraction in rows.items():
-        borrowed = f"{percent(fraction)} borrowed"
-        parts = [(fraction, paint(FILE)), (1 - fraction, paint(ANONYMOUS))]
-        words = [borrowed, f"{percent(1 - fraction)} owned"]
-        shown.append(Row(name, [Bar(parts, borrowed)], words))
-    keys = [key(FILE._replace(word="borrowed")), key(ANONYMOUS._replace(word="owned"))]
-    opening = "Bars from 0 to 100 %, split into borrowed and owned"
-    return chart(opening, shown, caption, keys=keys)
-
-
-def percent(fraction: float) -> str:
-    """ "94 %"; never rounds a little to nothing, or nearly all to all."""
-    if 0 < fraction < 0.01:
-        return "under 1 %"
-    return "over 99 %" if 0.99 < fraction < 1 else f"{100 * fraction:.0f} %"
