@@ -283,6 +283,7 @@ def test_a_page_shows_source_figures_and_where_they_were_made():
 
 
 @pytest.mark.slow
+@pytest.mark.stamped(part="rust")
 @each_of(
     ("words", "message"),
     (["copy"], "usage: copy FOLDER"),

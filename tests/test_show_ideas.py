@@ -16,7 +16,9 @@ import pytest
 from pictures import arrows, assert_fits, texts
 from tables import each_of
 
+from helpers.lessons.forking.timeline import timeline
 from helpers.lessons.lifetimes.owners import exports, owners
+from helpers.lessons.values.strides import strides
 from helpers.show import memory_words
 
 COUNTED = sys.implementation.name == "cpython"
@@ -250,3 +252,29 @@ def test_many_words_long_names_and_a_word_that_points_to_itself():
 def test_memory_words_rejects_what_is_no_word(rows, words: str):
     with pytest.raises(ValueError, match=words):
         memory_words(rows)
+
+
+# --- steps in time, and in memory -----------------------------------------------------------------
+def test_an_update_is_lost_only_if_both_read_before_one_writes():
+    lost = timeline(["A reads", "B reads", "A writes", "B writes"], at_first=41)
+    kept = timeline(["B reads", "B writes", "A reads", "A writes"], at_first=41)
+    assert lost.alt.endswith("A and the page have 42. B writes: B and the page have 42.")
+    assert kept.alt.endswith("A writes: A and the page have 43.")
+    tips = [type(arrow.get_arrowstyle()).__name__[-1] for arrow in arrows(lost)]
+    assert tips == ["A", "B", "B", "A"]  # at its left end, or at its right
+    assert_fits(lost)
+
+
+def test_hops_lead_through_the_memory_that_holds_a_result():
+    a = np.arange(6.0).reshape(2, 3)
+    shown = strides(a, {"turned": a.T, "copied": a.T.ravel(), "back": a[::-1, ::2]})
+    assert [row.words[-1][18:] for row in shown.rows] == [
+        "0 3 1 4 2 5",
+        "0 3 1 4 2 5",
+        "3 5 0 2",
+    ]
+    assert [row.notes[1:] for row in shown.rows] == [[], ["its own memory"], []]
+    hops = [text for text in shown.figure.axes[0].texts if hasattr(text, "arrow_patch")]
+    back = [hop for hop in hops if hop.xy[0] < hop.xyann[0]]
+    assert (len(hops), len(back)) == (13, 3)
+    assert_fits(shown)

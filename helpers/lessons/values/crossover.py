@@ -20,8 +20,8 @@ def crossover(
 ) -> Interactive:
     """Seconds over the probability of a write, with a slider over the sizes; on paper, the largest
     size. `points`: bytes -> method -> probability -> seconds. `predicted`: for each size, the
-    probability where the reader expects the lines to cross. ValueError unless each size has two
-    methods, measured at the same two or more probabilities.
+    probability where the reader expects the lines to cross. Each size has two methods, measured at
+    the same probabilities, two or more.
     """
     words = {size: in_words(size, "bytes") for size in sorted(points)}
     return slider(
@@ -42,26 +42,9 @@ def _figure(
     at = ("predicted", predicted[size]) if predicted.get(size) is not None else None
     title = f"time, {in_words(size, 'bytes')}"
     shown = lines("probability of a write", points[size], "time", title, by_unit="share", at=at)
-    if (crossing := _crossing(points[size])) is not None:
-        chance, seconds = crossing
-        ax = shown.figure.axes[-1]
-        ring = {
-            "markersize": 9,
-            "markerfacecolor": "none",
-            "markeredgecolor": INK,
-            "markeredgewidth": 1.6,
-        }
-        ax.plot(chance, seconds, "o", **ring)
-        ax.annotate(
-            amount(chance, "share"),
-            crossing,
-            xytext=(6, -8),
-            textcoords="offset points",
-            va="top",
-            fontweight="bold",
-            bbox={"facecolor": "white", "linewidth": 0, "pad": 1, "alpha": 0.9},
-            zorder=4,
-        )
+    if crossing := _crossing(points[size]):
+        ring = {"markersize": 9, "markerfacecolor": "none", "markeredgewidth": 1.6}
+        shown.figure.axes[-1].plot(*crossing, "o", markeredgecolor=INK, **ring)
     told = sentences.pop(size)
     return picture(
         shown.figure, " ".join([told, shown.alt, *sentences.values()]), f"{caption} {told}"
@@ -84,17 +67,7 @@ def in_sentence(methods: Methods) -> str:
 
 def _ranked(methods: Methods) -> list[str]:
     """The two methods, the one first that is faster at the lowest probability."""
-    chances = {name: sorted(curve) for name, curve in methods.items()}
-    if (
-        len(methods) != 2
-        or min(map(len, chances.values())) < 2
-        or len({*map(tuple, chances.values())}) > 1
-    ):
-        raise ValueError(
-            "a crossing needs two methods, measured at the same two or more probabilities, not "
-            f"{chances}"
-        )
-    return sorted(methods, key=lambda name: methods[name][chances[name][0]])
+    return sorted(methods, key=lambda name: methods[name][min(methods[name])])
 
 
 def _crossing(methods: Methods) -> tuple[float, float] | None:
