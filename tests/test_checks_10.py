@@ -17,6 +17,7 @@ from helpers.units import KiB, MiB
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 holders = check(exercise("10.holders").folder)
+clinic = check(exercise("10.clinic").folder)
 linux = pytest.mark.skipif(bool(maps.why_not()), reason="no /proc here")
 
 
@@ -77,3 +78,17 @@ def test_windows_refuses_to_take_away_what_is_held_and_only_a_renaming_will_do(
     )
     one = exercise("10.windows")
     assert one.check(one.made(source), size=4 * MiB).cause == cause
+
+
+@linux
+def test_the_clinic_s_programs_hold_what_their_cases_say_and_end_with_a_right_answer():
+    one = exercise("10.clinic")
+    with clinic.running() as programs:
+        gauge, pool, titles = map(clinic.held, clinic.PROGRAMS, [each.pid for each in programs])
+        assert gauge > 64 * MiB
+        assert pool > 45 * MiB
+        assert titles == 24 * MiB
+        one.check(one.made(one.wrong[0].source))
+        assert [each.poll() for each in programs] == [None] * 3
+        one.check(one.made(one.solution_source))
+        assert [each.wait() for each in programs] == [0] * 3

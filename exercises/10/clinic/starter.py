@@ -1,0 +1,3 @@
+def diagnose():
+    """For each program the name of its case in the casebook, and the name at fault."""
+    ...
