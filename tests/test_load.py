@@ -17,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pictures import panels
+from pictures import arrows, assert_fits, panels
 
 from helpers.ideas.safetensors import TensorFile
 from helpers.lessons.serving.load import growth, load_chart, watched
+from helpers.lessons.serving.program import program
 from helpers.make import DIGITS, digit_model, digits
 from helpers.measure import sampler
 from helpers.measure.load import Load, Look, Tick
@@ -304,3 +305,12 @@ def test_the_server_sets_its_threads_before_numpy_is_there():
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
         == "False\n"
     )
+
+
+def test_the_program_is_drawn_from_what_the_server_says():
+    workers = [{"pid": 20 + n, "answers": n, "versions": int(n > 1)} for n in range(4)]
+    shown = program({"address": "127.0.0.1:8000", "watcher": 19, "workers": workers})
+    assert "process 19 forks the workers, and 127.0.0.1:8000 leads to them" in shown.alt
+    assert "worker 21 has given 1 answer, worker 22 has given 2 answers, maps" in shown.alt
+    assert len(arrows(shown)) == 4 + 4 + 4 + 2, "two workers have nothing mapped"
+    assert_fits(shown)

@@ -63,7 +63,7 @@ class Arrow:
     """An arrow from one box to another, with words above and below it; without `line`, a style of
     matplotlib's, only the words. It's straight if the boxes stand side by side or one above the
     other, unless it goes `around` what is between; otherwise it leaves at the foot, and runs behind
-    what is in its way.
+    what is in its way, in a `lane` so far from the box, and so far `aside` of the boxes' centers.
     """
 
     start: Box
@@ -75,6 +75,8 @@ class Arrow:
     head: str = "-|>,head_length=5,head_width=2.6"
     around: bool = False
     crossed: bool = False  # a copy that isn't made
+    lane: float = LANE
+    aside: float = 0
 
     def draw(self, ax: Axes, start: Place, end: Place) -> None:
         beside = start.top < end.foot and end.top < start.foot
@@ -86,10 +88,12 @@ class Arrow:
             down = start.foot < end.top
             up = end.foot < start.top and start.center == end.center and not self.around
             leave = start.top if up else start.foot
-            lane, side = (end.top - LANE, end.top) if down else (leave + LANE * (not up), end.foot)
-            into = end.center if down or up or self.around else end.left + 20
-            way = [(start.center, leave), (start.center, lane), (into, lane), (into, side)]
-            x = (start.center + into) / 2 + 20 * (into == start.center)
+            lane = end.top - self.lane if down else leave + self.lane * (not up)
+            side = end.top if down else end.foot
+            out = start.center + self.aside
+            into = self.aside + (end.center if down or up or self.around else end.left + 20)
+            way = [(out, leave), (out, lane), (into, lane), (into, side)]
+            x = (out + into) / 2 + 20 * (into == out)
             y = lane + 9
         if self.line:
             way = list(dict.fromkeys(way))

@@ -88,16 +88,10 @@ def documented(system: str) -> tuple[Trial, ...]:
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a system allows: `allowed["delete it"]`."""
+    """What a system allows."""
 
     trials: tuple[Trial, ...]
     machine: Machine
-
-    def __getitem__(self, operation: str) -> Trial:
-        trials = {trial.operation: trial for trial in self}
-        if operation not in trials:
-            raise KeyError(f"no operation {operation!r}; there are: {', '.join(trials)}")
-        return trials[operation]
 
     def __iter__(self) -> Iterator[Trial]:
         return iter(self.trials)
@@ -111,14 +105,12 @@ class Allowed:
         rows = [[trial.operation, trial.answer, trial.shows or NONE] for trial in self]
         if not self.machine.system.startswith("Windows"):
             header += ["Windows, not measured", "the view shows"]
-            windows = Allowed(documented("windows"), self.machine)
-            for row in rows:
-                row += [windows[row[0]].answer, windows[row[0]].shows or NONE]
+            for row, said in zip(rows, documented("windows"), strict=True):
+                row += [said.answer, said.shows or NONE]
         if not self.machine.system.startswith("Darwin"):
             header.append("macOS, not measured")
-            macos = Allowed(documented("macos"), self.machine)
-            for row in rows:
-                row.append(", ".join(filter(None, (macos[row[0]].answer, macos[row[0]].shows))))
+            for row, said in zip(rows, documented("macos"), strict=True):
+                row.append(", ".join(filter(None, (said.answer, said.shows))))
         return tuple(header), [tuple(row) for row in rows]
 
     @property
