@@ -56,7 +56,7 @@ distclean: clean  ## clean, and remove the environment too
 	rm -rf .venv
 
 # --- the workshop: from here on, nothing is in the students' edition.
-.PHONY: lab-sources test test-slow test-all test-class cases test-libraries matrix machine fuzz handouts class site book grade wall image rehearse forget release bench format record lock
+.PHONY: lab-sources test test-room test-slow test-all test-class cases test-libraries matrix machine fuzz handouts class site book grade wall image rehearse forget release bench format record lock
 lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 	$(BIN)/jupyter lab --notebook-dir=notebooks $(NO_DISPLAY) $(AS_ROOT) $(LABARGS)
 
@@ -73,6 +73,9 @@ $(MADE)-%: $(MADE) environment/%.lock
 
 test: $(MADE)-dev  ## all tests that are fast, and three lessons, in three minutes (TESTARGS="-k tidy" picks some, slow ones too)
 	$(if $(TESTARGS),$(BIN)/pytest $(TESTARGS),$(call both,$(call BESIDE,not slow),$(call ALONE,not slow)))
+
+test-room: $(MADE)-dev  ## the fast tests that import from a room of helpers/: make test-room ROOM=show
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow" $$(grep -lE "helpers(\.| import .*\b)$(ROOM)\b" tests/test_*.py)
 
 # The other way round, because the handouts' tests need the lessons as they ran.
 test-slow: export ZERO_COPY_STAMPS = heed

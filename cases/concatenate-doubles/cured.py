@@ -1,7 +1,7 @@
 import numpy as np
 
 size, pieces = 64 << 20, 16
-whole = np.empty((pieces, size // pieces // 8))
-for n in range(pieces):
-    whole[n] = np.full(size // pieces // 8, n, float)
+whole = np.empty(size // 8)
+for n, place in enumerate(np.split(whole, pieces)):
+    place[:] = np.full(size // pieces // 8, n, float)
 total = float(whole.sum())

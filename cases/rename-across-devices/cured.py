@@ -8,13 +8,14 @@ assert elsewhere, "there is no second file system here to write to"
 
 
 def save(path, text):
-    folder = os.path.dirname(os.path.realpath(path))
+    path = os.path.realpath(path)  # of a link, the file that it leads to
+    folder = os.path.dirname(path)
     number, new = tempfile.mkstemp(dir=folder)
-    with open(number, "w") as file:
-        file.write(text)
     try:
+        with open(number, "w") as file:
+            file.write(text)
         os.replace(new, path)
-    except OSError:
+    except BaseException:
         os.remove(new)
         raise
 

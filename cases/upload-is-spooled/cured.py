@@ -11,8 +11,9 @@ def body():  # as it comes from the network
         yield bytes(length)
 
 
-with tempfile.NamedTemporaryFile(dir=".", delete=False) as file:
-    for piece in body():
-        file.write(piece)
-os.replace(file.name, "upload")
+with tempfile.TemporaryDirectory(dir=".") as folder:
+    with open(f"{folder}/upload", "wb") as file:
+        for piece in body():
+            file.write(piece)
+    os.replace(file.name, "upload")
 uploaded = os.path.getsize("upload")

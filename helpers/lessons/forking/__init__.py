@@ -1,1 +1,1 @@
-"""Lesson 04: an overlay file system."""
+"""Lesson 04: an overlay file system; a lost update, step by step."""
