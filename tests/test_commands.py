@@ -28,7 +28,7 @@ PAGES = (
     "[a-z]*/README.md",
     "classroom/*/README.md",
     "data/samples/*.md",
-    "notebooks/rust/*.md",
+    "notebooks/**/*.md",
     "helpers/classroom/template/*.md",
     "teacher/*.md",
     "notebooks/*.ipynb",

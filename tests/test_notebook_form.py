@@ -1,7 +1,6 @@
 """Every lesson has the form of a lesson."""
 
 import ast
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,8 +14,9 @@ from IPython.core.inputtransformer2 import TransformerManager
 from helpers.folders import NOTEBOOKS, ROOT
 from helpers.publish.handouts import OWN_CODE
 from helpers.publish.tidy import tidy
-from helpers.teach import exercise
 from helpers.teach.claims import asserted_in
+from helpers.teach.exercises import exercises
+from helpers.teach.notebook_files import read
 
 LESSONS = sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 FIRST, LAST = "00", "11"
@@ -315,23 +315,18 @@ def test_lesson_is_stored_tidily(path: Path):
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_lesson(path: Path, check: Check):
-    assert list(check(json.loads(path.read_text(encoding="utf-8")))) == []
+    assert list(check(read(path))) == []
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 def test_an_opening_says_what_the_exercises_add_up_to(path: Path):
-    notebook = json.loads(path.read_text("utf-8"))
-    asked = {
-        key
-        for _, text in sources(notebook, "code")
-        for key in re.findall(r'exercise\("([\w.]+)"\)', text)
-    }
-    (said,) = re.findall(r"(\d+)(?: more)? for the exercises?\b", opening(notebook))
-    assert int(said) == sum(exercise(key).minutes for key in asked)
+    (said,) = re.findall(r"(\d+)(?: more)? for the exercises?\b", opening(read(path)))
+    mine = [one for one in exercises() if one.key.startswith(path.name[:2])]
+    assert int(said) == sum(one.minutes for one in mine)
 
 
 def test_the_tables_of_lessons_say_the_minutes_of_each():
-    openings = {path.name[:2]: opening(json.loads(path.read_text("utf-8"))) for path in LESSONS}
+    openings = {path.name[:2]: opening(read(path)) for path in LESSONS}
     said = {number: re.search(r"\b(\d+) minutes\b", text)[1] for number, text in openings.items()}
     for table in (ROOT / "README.md", LESSONS[0]):
         rows = dict(re.findall(r"\| (\d\d) \|[^|]+\| (\d+) \|", table.read_text("utf-8")))

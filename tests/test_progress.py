@@ -1,6 +1,5 @@
 """What a student has done, and how to get an exercise's starter back, wherever it's asked for."""
 
-import json
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from bs4 import BeautifulSoup
 from helpers import folders
 from helpers.teach import exercise, progress, state
 from helpers.teach.exercises import exercises
+from helpers.teach.notebook_files import read
 from helpers.teach.quizzes import quizzes
 
 
@@ -23,27 +23,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def lines() -> dict[str, str]:
     """Each lesson's line, by its number."""
-    return {line[:2]: line for line in progress().text.splitlines()[1:-2]}
+    return {line[:2]: line for line in progress().text.splitlines()[1:-3]}
 
 
 def last() -> str:
-    """The line with the bar."""
-    return progress().text.splitlines()[-1]
+    """The line with the bar, before that of the short path."""
+    return progress().text.splitlines()[-2]
 
 
 def test_at_first_nothing_is_attempted():
     assert list(lines()) == [lesson.name[:2] for lesson in folders.lessons()]
     stand = "chunks: not attempted · hidden: not attempted · report: not attempted"
     assert re.fullmatch(rf"02 Copy a big file +0 of \d +0 of \d +{stand}", lines()["02"])
-    assert progress().text.splitlines()[-2].startswith("0 of ")
+    assert progress().text.splitlines()[-3].startswith("0 of ")
     assert re.fullmatch(r"░{40} 0 of \d+ done\. Next: 00 Start here\.", last())
 
 
 def test_every_prediction_of_a_lesson_is_counted():
     """However a lesson writes them: 01 also asks over several lines."""
-    cells = json.loads(next(folders.NOTEBOOKS.glob("01_*.ipynb")).read_text(encoding="utf-8"))[
-        "cells"
-    ]
+    cells = read(folders.lesson("01"))["cells"]
     asked = set(
         re.findall(
             r'predict\(\s*"(01\.[\w-]+)"', "\n".join("".join(cell["source"]) for cell in cells)
@@ -59,7 +57,10 @@ def test_feedback_that_the_teacher_gave_back_is_linked(tmp_path, monkeypatch):
     (tmp_path / "feedback").mkdir()
     for name in ("03.html", "02.html", "notes.txt"):
         (tmp_path / "feedback" / name).touch()
-    assert last() == "Your teacher's feedback: feedback/02.html, feedback/03.html"
+    assert (
+        progress().text.splitlines()[-1]
+        == "Your teacher's feedback: feedback/02.html, feedback/03.html"
+    )
     links = BeautifulSoup(progress()._repr_html_(), "html.parser").select("a")
     assert [link["href"] for link in links] == ["feedback/02.html", "feedback/03.html"]
 
@@ -77,7 +78,7 @@ def test_what_was_done_is_shown():
     state.keep("quizzes", "02.hops", "a")
     stand = "✓ chunks: right · ○ hidden: tried once · ○ report: tried 4 times"
     assert re.fullmatch(rf"02 Copy a big file +2 of \d, 1 late +1 of \d +{stand}", lines()["02"])
-    assert progress().text.splitlines()[-2].startswith("1 of ")
+    assert progress().text.splitlines()[-3].startswith("1 of ")
     assert re.search(
         r' 4 of \d+ done\. Next: exercise\("02\.hidden"\) in 02 Copy a big file\.$', last()
     )
@@ -95,6 +96,17 @@ def test_when_all_is_done_nothing_is_next():
     for one in quizzes():
         state.keep("quizzes", one.key, "abcd")
     assert last().endswith("That's all there is.")
+
+
+def test_the_short_path_goes_on_where_it_was_left(monkeypatch: pytest.MonkeyPatch):
+    state.keep("predictions", "00.slice", 32.0)
+    state.keep("quizzes", "00.zero-copy", "abcd")
+    state.keep("late", "01.touch", [1.0])  # the quiz of this name isn't solved by it
+    now = r"\nThe short path, 4 hours: 3 of \d\d .*Next: “Sixteen pages” in lesson 01\.$"
+    assert re.search(now, progress().text)
+    some = folders.lessons()[:4]
+    monkeypatch.setattr(folders, "lessons", lambda: some)
+    assert "short path" not in progress().text
 
 
 @pytest.mark.parametrize(

@@ -30,23 +30,34 @@ from helpers.publish.contents import contents
 from helpers.publish.handouts import GLOSSARY, OWN_CODE, link_terms, page_problems, read_terms
 from helpers.publish.lesson import SCRIPTS, Lesson, body, filled, read
 from helpers.safe_files import write_folder
+from helpers.teach.short_path import Part
 
 pytestmark = pytest.mark.slow
 
 module = import_module("helpers.publish.handouts")  # the attribute of that name is the function
-STEMS = ("casebook", "claims", "glossary", "index", "measure_your_own_code", "rust", "search")
+STEMS = (
+    "casebook",
+    "claims",
+    "desk_sheet",
+    "glossary",
+    "index",
+    "measure_your_own_code",
+    "rust",
+    "search",
+)
 COMMON = tuple(f"{stem}.html" for stem in STEMS)
 CLAIMS = (ROOT / "tests" / "cases" / "claims.toml").read_text(encoding="utf-8")
 
 
 def made(folder: Path, **notebooks: nbformat.NotebookNode) -> dict[str, BeautifulSoup]:
-    """The handouts of these lessons (n02_x: a notebook), in folder/handouts: {"student/index.html":
-    tree}.
+    """The handouts of these lessons (n02_x: a notebook), or of the two sample lessons, in
+    folder/handouts: {"student/index.html": tree}.
     """
     (folder / "claims.toml").write_text(CLAIMS, encoding="utf-8")
-    paths = [folder / f"{name.removeprefix('n')}.ipynb" for name in notebooks]
-    for path, notebook in zip(paths, notebooks.values(), strict=True):
-        nbformat.write(notebook, path)
+    paths = [] if notebooks else sample_lessons.write(folder)
+    for name, notebook in notebooks.items():
+        paths.append(folder / f"{name.removeprefix('n')}.ipynb")
+        nbformat.write(notebook, paths[-1])
     into = folder / "handouts"
     pages = sample_lessons.handouts(paths, into, claims=folder / "claims.toml")
     trees = (BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser") for page in pages)
@@ -63,11 +74,7 @@ def build(tmp_path: Path) -> Callable[..., dict[str, BeautifulSoup]]:
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, BeautifulSoup]:
     """The pages of the two sample lessons; tests may read them, but not change them."""
-    lessons = {
-        "n00_look_first": sample_lessons.look_first(),
-        "n02_copy_all": sample_lessons.copy_all(),
-    }
-    return made(tmp_path_factory.mktemp("pages"), **lessons)
+    return made(tmp_path_factory.mktemp("pages"))
 
 
 # --- execute --------------------------------------------------------------------------------------
@@ -405,9 +412,7 @@ def test_an_edition_for_a_class_has_no_pages_for_instructors(
         "exercise",
         lambda key: replace(sample_lessons.EXERCISE, solution_source=None),
     )
-    pages = build(
-        n02_copy_all=sample_lessons.copy_all(), n00_look_first=sample_lessons.look_first()
-    )
+    pages = build()
     assert {name.partition("/")[0] for name in pages} == {"student", "worksheet"}
 
 
@@ -484,24 +489,15 @@ def test_only_our_script_may_be_in_a_page_and_only_as_it_is():
 def test_the_index_offers_a_short_path_whose_sections_are_there(
     build, monkeypatch: pytest.MonkeyPatch
 ):
-    lessons = {
-        "n00_look_first": sample_lessons.look_first(),
-        "n02_copy_all": sample_lessons.copy_all(),
-    }
-    monkeypatch.setattr(
-        module, "SHORT_PATH", (("00_look_first", "text"), ("02_copy_all", "Run-it"))
-    )
-    links = [
-        link["href"] for link in build(**lessons)["student/index.html"].select("#short-path ~ ol a")
-    ]
-    assert links == ["00_look_first.html#text", "02_copy_all.html#Run-it"]
-    monkeypatch.setattr(module, "SHORT_PATH", (("02_copy_all", "Renamed"),))
+    assert not build()["student/index.html"].select("#short-path")
+    monkeypatch.setattr(module, "short_path", lambda _: [Part("02", ["Run it"], 50)])
+    links = build()["student/index.html"].select("#short-path ~ ol a")
+    assert [link["href"] for link in links] == ["02_copy_all.html", "02_copy_all.html#Run-it"]
+    monkeypatch.setattr(module, "short_path", lambda _: [Part("02", ["Renamed"], 50)])
     with pytest.raises(
         HandoutError, match=r"student/index.html: link to '02_copy_all.html#Renamed'"
     ):
-        build(**lessons)
-    monkeypatch.setattr(module, "SHORT_PATH", (("03_not_here", "Run-it"),))
-    assert not build(**lessons)["student/index.html"].select("#short-path")
+        build()
 
 
 def test_the_index_tells_what_is_new(tmp_path: Path):

@@ -11,7 +11,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-import sample_lessons
 import student_edition
 import test_publish
 from bs4 import BeautifulSoup
@@ -31,9 +30,7 @@ release = partial(made, module="release")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `make handouts`, `make class` and `make book` leave, with two sample lessons."""
     folder = tmp_path_factory.mktemp("build")
-    test_publish.made(
-        folder, n00_look_first=sample_lessons.look_first(), n02_copy_all=sample_lessons.copy_all()
-    )
+    test_publish.made(folder)
     archive = zipped(student_edition.files(), student_edition.OF)
     digest = f"{sha256(archive).hexdigest()}  {NAME}.zip\n".encode()
     for name, data in (

@@ -27,6 +27,7 @@ from ..safe_files import write_folder
 from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS, Known
 from ..teach.claims import claims as claims_of
+from ..teach.short_path import optional_minutes, short_path
 from ..widgets import progress_bar
 from .casebook import casebook_page
 from .contents import Section, contents
@@ -46,16 +47,13 @@ from .worksheet import items
 
 RUST = NOTEBOOKS / "rust" / "README.md"
 OWN_CODE = NOTEBOOKS / "own_code" / "measure_your_own_code.ipynb"
-APPENDICES = {"rust/README.md": "rust.html", f"own_code/{OWN_CODE.name}": f"{OWN_CODE.stem}.html"}
+DESK_SHEET = NOTEBOOKS / "desk_sheet.md"
+APPENDICES = {
+    "rust/README.md": "rust.html",
+    f"own_code/{OWN_CODE.name}": f"{OWN_CODE.stem}.html",
+    DESK_SHEET.name: f"{DESK_SHEET.stem}.html",
+}
 NEWS = ROOT / "CHANGELOG.md"
-# Sections that give the idea in twenty minutes, where these lessons are handed out: each needs only
-# those before it.
-SHORT_PATH = (
-    ("00_start_here", "A-copy,-and-no-copy"),
-    ("00_start_here", "Three-colours"),
-    ("01_see_a_page", "Is-it-really-lent?"),
-    ("04_copy_a_page_only_on_write", "Every-fourth-page"),
-)
 LABELS = {"student": "Student edition", "instructor": "Instructor edition"}
 
 _LOADS = ("src", "srcset", "poster", "data", "xlink:href")
@@ -101,22 +99,14 @@ def handouts(
     if problems := [problem for lesson in (*lessons, own) for problem in output_problems(lesson)]:
         raise HandoutError("\n".join(problems))  # the checks below could only repeat them
     terms = read_terms()
-    rust = BeautifulSoup(
-        markdown(new_markdown_cell(RUST.read_text(encoding="utf-8"))), "html.parser"
-    )
-    title = rust.find("h1").extract().get_text()
-    box_tables(rust)
     measured = body(own, "student", exercise)
     entries = [Section(term.anchor, term.name) for term in terms]
     common = {
         "claims.html": _claims_page(claims, lessons),
         "casebook.html": (casebook := casebook_page(cases or book(), lessons)),
         "glossary.html": {"title": "Glossary", "terms": terms, "contents": entries},
-        "rust.html": {
-            "title": title,
-            "contents": contents(rust),
-            "body": _linked(rust, (), terms),
-        },
+        "rust.html": _text_page(RUST, terms),
+        "desk_sheet.html": _text_page(DESK_SHEET, terms),
         own.page: {
             "title": own.title,
             "contents": contents(measured),
@@ -160,6 +150,16 @@ def handouts(
         raise HandoutError("\n".join(problems))
     write_folder(folder, {name: html.encode() for name, html in pages.items()})
     return [folder / name for name in sorted(pages)]
+
+
+def _text_page(path: Path, terms: Sequence[Term]) -> dict[str, Any]:
+    """What the page of this Markdown file says."""
+    tree = BeautifulSoup(
+        markdown(new_markdown_cell(path.read_text(encoding="utf-8"))), "html.parser"
+    )
+    title = tree.find("h1").extract().get_text()
+    box_tables(tree)
+    return {"title": title, "contents": contents(tree), "body": _linked(tree, (), terms)}
 
 
 def _worksheets(lessons: Sequence[Lesson], exercise: Callable[[str], Exercise]) -> dict[str, str]:
@@ -329,14 +329,11 @@ def _index(lessons: Sequence[Lesson], sections: Mapping[str, Sequence[Section]])
     exercises = {
         page: sum(section.exercises for section in each) for page, each in sections.items()
     }
-    path = []
-    if {f"{name}.html" for name, _ in SHORT_PATH} <= sections.keys():
-        for name, anchor in SHORT_PATH:
-            named = (section for section in sections[f"{name}.html"] if section.anchor == anchor)
-            # a dead link stops the build
-            path.append((f"{name}.html", next(named, Section(anchor, anchor, 0))))
-    about = {"title": "Lessons", "running": "", "lessons": lessons}
-    return about | {"path": path, "exercises": exercises, "news": _news(NEWS)}
+    pages = {lesson.number: lesson for lesson in lessons}
+    parts = short_path(pages)
+    curious = {number: spent for number, spent in optional_minutes().items() if number in pages}
+    about = {"title": "Lessons", "running": "", "lessons": lessons, "exercises": exercises}
+    return about | {"path": parts, "pages": pages, "curious": curious, "news": _news(NEWS)}
 
 
 def _news(path: Path) -> tuple[str, str] | None:

@@ -13,16 +13,18 @@ from .exercises import Exercise, exercises
 from .notebook_files import read
 from .predict import FILE, LATE
 from .quizzes import quizzes
+from .short_path import short_path
 from .words import BADGES, Said, badge, paragraphs, plain
 
 HEADER = ("lesson", "predictions", "quizzes", "exercises")
 ASKED = re.compile(r"""\bpredict\(\s*["']([^"']+)["']""")
+ON_THE_PATH = re.compile(r"""\b(predict|quiz)\(\s*["']([^"']+)["']""")
 BAR = 40  # letters
 
 
 def progress() -> Said:
     """A table of your predictions, quizzes and exercises in each lesson, a bar for all of them, and
-    what comes next.
+    what comes next, in the course and on its short path.
     """
     known = exercises()
     rows, dones, mosts, next_up = zip(
@@ -50,6 +52,9 @@ def progress() -> Said:
     )
     said = f"{text_table(HEADER, rows)}\n{caption}\n{'█' * full}{'░' * (BAR - full)} {plain(after)}"
     shown = f"{table}{bar}{paragraphs(after)}"
+    if path := _short_path():
+        said += f"\n{plain(path)}"
+        shown += paragraphs(path)
     if pages := [
         f"feedback/{page.name}" for page in sorted(folders.work().glob("feedback/*.html"))
     ]:
@@ -57,6 +62,29 @@ def progress() -> Said:
         links = ", ".join(f'<a href="{escape(page)}">{escape(page)}</a>' for page in pages)
         shown += f"<p>Your teacher's feedback: {links}</p>"
     return Said(said, shown)
+
+
+def _short_path() -> str:
+    """How much of the short path is done, and where it goes on; "" if not all of its lessons are
+    here, as in the edition of a class that takes a few.
+    """
+    lessons = {path.name[:2]: path for path in folders.lessons()}
+    if not (parts := short_path(lessons)):
+        return ""
+    asked = {
+        one: f"“{heading}” in lesson {part.lesson}"
+        for part in parts
+        for heading, cell in part.cells(read(lessons[part.lesson]))
+        for one in ON_THE_PATH.findall("".join(cell["source"]))
+    }
+    late = [key for key, value in state.read(LATE).items() if value]
+    done = {("predict", key) for key in [*state.read(FILE), *late]}
+    done |= {("quiz", quiz.key) for quiz in quizzes() if quiz.solved}
+    left = [where for one, where in asked.items() if one not in done]
+    hours = round(sum(part.minutes for part in parts) / 60)
+    counted = f"{len(asked) - len(left)} of {len(asked)} predictions and quizzes done"
+    after = f"**Next:** {left[0]}." if left else "That's the heart of the course."
+    return f"**The short path**, {hours} hours: {counted}. {after}"
 
 
 def _lesson(path: Path, known: tuple[Exercise, ...]) -> tuple[tuple[str, ...], int, int, str]:

@@ -77,7 +77,7 @@ class Work:
                 "like."
             )
         kinds = ("*.md", "*.rs", "*.toml", "crates/*.rs", "crates/*.toml")  # not what cargo leaves
-        beside = ("own_code/*.ipynb", *(f"rust/{kind}" for kind in kinds))
+        beside = ("*.md", "own_code/*.ipynb", *(f"rust/{kind}" for kind in kinds))
         yield from self._each(
             sorted(path for files in beside for path in self.lessons.glob(files)), self._follow
         )
