@@ -153,7 +153,7 @@ STANDS = [  # the cells in place of the one for 02.chunks, and what is said
     ([CHUNKS.cell], "No exercise in it is answered."),
     (
         ["def copy_small(a, b)\n    pass"],
-        "cell 42, which defines copy_small, isn't valid Python, line 1: expected ':'",
+        "cell 35, which defines copy_small, isn't valid Python, line 1: expected ':'",
     ),
     ([], "02.chunks: not there, 02.hidden: "),
     ([ANSWER, CHUNKS.cell], "02.chunks: answered, "),
