@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from helpers.folders import ROOT
 
-LIMITS = {"helpers": 204_000, "tests": 231_000}  # of nodes; they only go down
+# Of nodes. Nothing but a new lesson, page or picture raises them.
+LIMITS = {"helpers": 204_000, "tests": 231_000}
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 TABLES = {".toml", ".txt"}
