@@ -159,7 +159,7 @@ STANDS = [  # the cells in place of the one for 02.chunks, and what is said
     ([ANSWER, CHUNKS.cell], "02.chunks: answered, "),
     (
         [ANSWER, "def copy_small(source, target): return 1"],
-        "cell 43 defines it again below the cell that checks it",
+        "cell 36 defines it again below the cell that checks it",
     ),
     (
         ["best = min(swept)", ANSWER.replace("2**20", "best")],
