@@ -45,7 +45,7 @@ def test_a_lesson_names_its_sections_and_says_where_the_path_leaves_them(part: P
     left = [now for before, now in pairwise(["", *headings]) if before in on and now not in on]
     assert re.findall(r"^## (.+)\n+_On the short path, ", text, re.MULTILINE) == left
     links = " · ".join(f"[{one}](#{one.replace(' ', '-')})" for one in part.sections)
-    line = f"**Short path**, {part.minutes} minutes: {links}. It needs only the path so far."
+    line = f"**Short path**, {part.minutes} minutes: {links}. The path so far is enough for these."
     assert line in text or not left, f"wanted in the opening: {line}"
 
 
