@@ -19,13 +19,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.notebooks]
 
 def test_it_opens_on_the_lessons_and_asks_nothing(browser: Browser, address: str, home: Path):
     """What a student sees first: lesson 00, and in the file browser the lessons, their Rust
-    programs, and own code.
+    programs, own code, and the desk sheet.
     """
     page = browser.new_page(viewport={"width": 1300, "height": 1000})
     page.goto(f"{address}/?token=student")
     kernel_is_ready(page, lessons()[0].name)
     listed = page.locator(".jp-DirListing-item").filter(visible=True)
-    names = ("own_code", "rust", *(path.name for path in lessons()))
+    names = ("own_code", "rust", *(path.name for path in lessons()), "desk_sheet.md")
     expect(listed).to_have_text([re.compile(f"^{name}") for name in names])
     asked = page.locator("dialog, .jp-Dialog, .jp-toastContainer, .Toastify__toast")
     expect(asked.filter(visible=True)).to_have_count(0)
