@@ -71,7 +71,7 @@ $(MADE)-%: $(MADE) environment/%.lock
 	$(BIN)/uv pip install -q --compile-bytecode --require-hashes --no-deps -r environment/$*.lock
 	@touch $@
 
-test: $(MADE)-dev  ## all tests that are fast, and three lessons, in three minutes (TESTARGS="-k tidy" picks some, slow ones too)
+test: $(MADE)-dev  ## all tests that are fast, and three lessons, in about four minutes (TESTARGS="-k tidy" picks some, slow ones too)
 	$(if $(TESTARGS),$(BIN)/pytest $(TESTARGS),$(call both,$(call BESIDE,not slow),$(call ALONE,not slow)))
 
 test-room: $(MADE)-dev  ## the fast tests that import from a room of helpers/: make test-room ROOM=show

@@ -255,6 +255,7 @@ def test_the_stack_names_the_line_that_keeps_and_not_the_temporary():
     assert measure(temporary_then_kept).stack is None
 
 
+@pytest.mark.slow
 @pytest.mark.measured
 def test_what_threads_allocate_is_theirs_and_not_the_line_s_that_waits():
     stack = measure(workers_fill_lists, stack=True).stack
@@ -264,6 +265,7 @@ def test_what_threads_allocate_is_theirs_and_not_the_line_s_that_waits():
     assert "as_completed" not in stack
 
 
+@pytest.mark.slow
 @pytest.mark.measured
 @pytest.mark.parametrize(
     ("end", "ended", "left"),
@@ -301,6 +303,7 @@ def names_and_pairs() -> int:
     return len(kept)
 
 
+@pytest.mark.slow
 @pytest.mark.measured
 def test_small_objects_are_their_own_lines():
     """Python takes memory for them by the MiB: the line that needs the next one isn't the one whose
@@ -331,6 +334,7 @@ def test_a_block_that_was_resized_is_told_apart():
     assert "Another line may have filled it." in stack
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("modules", [["numpy"], ["numpy", "pyarrow"]])
 def test_the_addresses_that_arrow_reserves_are_not_memory(modules: list[str]):
     def grows() -> int:
@@ -343,6 +347,7 @@ def test_the_addresses_that_arrow_reserves_are_not_memory(modules: list[str]):
     assert " 64 MiB of " in measure(grows, stack=True, modules=modules).stack.replace("\n", " ")
 
 
+@pytest.mark.slow
 @pytest.mark.measured
 def test_without_memray_tracemalloc_tells_what_it_saw(no_memray: None):
     runs = []

@@ -133,6 +133,7 @@ def test_the_high_water_mark_sees_what_is_gone_between_two_samples():
     assert measure(flash, interval=5).peak.resident == pytest.approx(64 * MiB, rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.measured
 @linux
 def test_a_run_whose_peak_was_missed_is_done_again():
