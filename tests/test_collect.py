@@ -78,12 +78,17 @@ def test_a_folder_that_a_student_can_change_takes_nothing(
     collect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.delenv("SUDO_UID", raising=False)
-    mine = SimpleNamespace(pw_uid=os.getuid(), pw_name="ada")
+    mine = SimpleNamespace(pw_uid=os.getuid(), pw_name="ada", pw_gid=os.getgid())
+    another = SimpleNamespace(pw_uid=os.getuid() + 1, pw_name="bob", pw_gid=os.getgid())
+    nobody = SimpleNamespace(pw_uid=os.getuid() + 1, pw_name="eve", pw_gid=os.getgid() + 1)
     assert f"{tmp_path} belongs to ada" == collect.opened_by_others(tmp_path, [mine])
     assert collect.opened_by_others(tmp_path, []) == ""
     monkeypatch.setenv("SUDO_UID", str(os.getuid()))
     assert collect.opened_by_others(tmp_path, [mine]) == ""
     (tmp_path / "inside").mkdir(0o700)
+    tmp_path.chmod(0o775)  # as where everybody has a group of their own
+    assert collect.opened_by_others(tmp_path, [nobody]) == ""
+    assert collect.opened_by_others(tmp_path, [another]) == f"others may write into {tmp_path}"
     tmp_path.chmod(0o777)
     assert collect.opened_by_others(tmp_path, []) == f"others may write into {tmp_path}"
     within = collect.opened_by_others(tmp_path / "inside", [])

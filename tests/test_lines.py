@@ -145,6 +145,16 @@ def test_the_slider_walks_over_the_sizes_and_a_prediction_is_dashed():
     assert "predicted" not in shown.picture.alt
 
 
+def test_a_crossing_needs_two_methods_at_the_same_probabilities():
+    for wrong in (
+        {"a": {0: 1, 1: 2}},
+        {"a": {0: 1, 1: 2}, "b": {0: 1, 0.5: 2}},
+        {"a": {0: 1}, "b": {0: 1}},
+    ):
+        with pytest.raises(ValueError, match="two methods, measured at the same two or more"):
+            crossover({1024: wrong})
+
+
 # --- dials ----------------------------------------------------------------------------------------
 @pytest.fixture
 def chunks() -> dict[int, Recording]:

@@ -127,18 +127,20 @@ def collect(user: pwd.struct_passwd, into: Path, lesson: str) -> int:
 
 
 def opened_by_others(folder: Path, users: Iterable[pwd.struct_passwd]) -> str:
-    """Who else may put files, or links, into this folder or take its place; "" if nobody may.
-    Whoever used sudo isn't somebody else.
+    """Who else may put files, or links, into this folder or take its place; "" if none of these
+    users may. Whoever used sudo isn't somebody else.
     """
-    students = {user.pw_uid: user.pw_name for user in users}
-    students.pop(int(os.environ.get("SUDO_UID", 0)), None)
+    others = [user for user in users if user.pw_uid != int(os.environ.get("SUDO_UID", 0))]
+    students = {user.pw_uid: user.pw_name for user in others}
+    groups = {of for user in others for of in os.getgrouplist(user.pw_name, user.pw_gid)}
     for place in (folder, *folder.parents):
         found = place.stat()
         if found.st_uid in students:
             return f"{place} belongs to {students[found.st_uid]}"
         # in a parent such as /tmp, nobody can rename what is another's
         own = place == folder or not found.st_mode & stat.S_ISVTX
-        if own and found.st_mode & 0o022:
+        theirs = stat.S_IWOTH | (stat.S_IWGRP if found.st_gid in groups else 0)
+        if own and found.st_mode & theirs:
             return f"others may write into {place}"
     return ""
 
@@ -191,7 +193,7 @@ if __name__ == "__main__":
     folder = chosen.folder.resolve()
     everybody = [*members(chosen.group)]
     if why := opened_by_others(folder, everybody):
-        sys.exit(f"{why}: use a folder that only you can write to, such as /root/{folder.name}")
+        sys.exit(f"{why}: use a folder that no student can write to")
     for member in everybody:
         count = (
             give_back(member, folder)

@@ -25,10 +25,9 @@ def copy_budget(
     `{"json.loads": {"page cache": n, "bytes": n, "str": n, "objects": 4 * n}, "mapping": {"page
     cache": n, "array": 0}}`: places in order. The first place has the bytes that lie there, every
     other the bytes copied into it: 0 if they're lent, which crosses the copy out, None if not
-    measured. "disk" is no memory,
-    "page cache" is file-backed memory, and a copy to any other place becomes anonymous memory.
-    `made`: the places whose bytes are made rather than copied. ValueError for fewer than 2 places
-    or more than 5, or for bytes below 0.
+    measured. "disk" is no memory, "page cache" is file-backed memory, and a copy to any other place
+    becomes anonymous memory. `made`: the places whose bytes are made rather than copied. ValueError
+    for fewer than 2 places or more than 5, or for bytes below 0.
     """
     if not ways:
         raise ValueError("nothing to show: pass at least one way with its places")

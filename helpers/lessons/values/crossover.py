@@ -20,8 +20,8 @@ def crossover(
 ) -> Interactive:
     """Seconds over the probability of a write, with a slider over the sizes; on paper, the largest
     size. `points`: bytes -> method -> probability -> seconds. `predicted`: for each size, the
-    probability where the reader expects the lines to cross. Each size has two methods, measured at
-    the same probabilities, two or more.
+    probability where the reader expects the lines to cross. ValueError unless each size has two
+    methods, measured at the same two or more probabilities.
     """
     words = {size: in_words(size, "bytes") for size in sorted(points)}
     return slider(
@@ -67,7 +67,17 @@ def in_sentence(methods: Methods) -> str:
 
 def _ranked(methods: Methods) -> list[str]:
     """The two methods, the one first that is faster at the lowest probability."""
-    return sorted(methods, key=lambda name: methods[name][min(methods[name])])
+    chances = {name: sorted(curve) for name, curve in methods.items()}
+    if (
+        len(methods) != 2
+        or min(map(len, chances.values())) < 2
+        or len({*map(tuple, chances.values())}) > 1
+    ):
+        raise ValueError(
+            "a crossing needs two methods, measured at the same two or more probabilities, not "
+            f"{chances}"
+        )
+    return sorted(methods, key=lambda name: methods[name][chances[name][0]])
 
 
 def _crossing(methods: Methods) -> tuple[float, float] | None:
