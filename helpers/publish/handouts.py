@@ -27,7 +27,7 @@ from ..safe_files import write_folder
 from ..teach import Exercise
 from ..teach.claims import CLAIMS, VERDICTS, Known
 from ..teach.claims import claims as claims_of
-from ..teach.short_path import optional_minutes, short_path
+from ..teach.short_path import hours, optional_minutes, short_path
 from ..widgets import progress_bar
 from .casebook import casebook_page
 from .contents import Section, contents
@@ -332,8 +332,17 @@ def _index(lessons: Sequence[Lesson], sections: Mapping[str, Sequence[Section]])
     pages = {lesson.number: lesson for lesson in lessons}
     parts = short_path(pages)
     curious = {number: spent for number, spent in optional_minutes().items() if number in pages}
-    about = {"title": "Lessons", "running": "", "lessons": lessons, "exercises": exercises}
-    return about | {"path": parts, "pages": pages, "curious": curious, "news": _news(NEWS)}
+    return {
+        "title": "Lessons",
+        "running": "",
+        "lessons": lessons,
+        "exercises": exercises,
+        "path": parts,
+        "hours": hours(parts),
+        "pages": pages,
+        "curious": curious,
+        "news": _news(NEWS),
+    }
 
 
 def _news(path: Path) -> tuple[str, str] | None:

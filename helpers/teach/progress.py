@@ -3,22 +3,21 @@ every lesson.
 """
 
 import re
+from collections.abc import Mapping
 from html import escape
-from pathlib import Path
 
 from .. import folders
 from ..measure.tables import html_table, text_table
 from . import state
 from .exercises import Exercise, exercises
-from .notebook_files import read
+from .notebook_files import Notebook, read
 from .predict import FILE, LATE
 from .quizzes import quizzes
-from .short_path import short_path
+from .short_path import hours, short_path
 from .words import BADGES, Said, badge, paragraphs, plain
 
 HEADER = ("lesson", "predictions", "quizzes", "exercises")
-ASKED = re.compile(r"""\bpredict\(\s*["']([^"']+)["']""")
-ON_THE_PATH = re.compile(r"""\b(predict|quiz)\(\s*["']([^"']+)["']""")
+ASKED = re.compile(r"""\b(predict|quiz)\(\s*["']([^"']+)["']""")
 BAR = 40  # letters
 
 
@@ -27,8 +26,9 @@ def progress() -> Said:
     what comes next, in the course and on its short path.
     """
     known = exercises()
+    lessons = {path.name[:2]: read(path) for path in folders.lessons()}
     rows, dones, mosts, next_up = zip(
-        *(_lesson(lesson, known) for lesson in folders.lessons()), strict=True
+        *(_lesson(number, lesson, known) for number, lesson in lessons.items()), strict=True
     )
     caption = (
         f"{sum(exercise.was_right for exercise in known)} of {len(known)} exercises are right."
@@ -52,7 +52,7 @@ def progress() -> Said:
     )
     said = f"{text_table(HEADER, rows)}\n{caption}\n{'█' * full}{'░' * (BAR - full)} {plain(after)}"
     shown = f"{table}{bar}{paragraphs(after)}"
-    if path := _short_path():
+    if path := _short_path(lessons):
         said += f"\n{plain(path)}"
         shown += paragraphs(path)
     if pages := [
@@ -64,40 +64,43 @@ def progress() -> Said:
     return Said(said, shown)
 
 
-def _short_path() -> str:
+def _short_path(lessons: Mapping[str, Notebook]) -> str:
     """How much of the short path is done, and where it goes on; "" if not all of its lessons are
     here, as in the edition of a class that takes a few.
     """
-    lessons = {path.name[:2]: path for path in folders.lessons()}
     if not (parts := short_path(lessons)):
         return ""
     asked = {
         one: f"“{heading}” in lesson {part.lesson}"
         for part in parts
-        for heading, cell in part.cells(read(lessons[part.lesson]))
-        for one in ON_THE_PATH.findall("".join(cell["source"]))
+        for heading, cell in part.cells(lessons[part.lesson])
+        for one in ASKED.findall("".join(cell["source"]))
     }
-    late = [key for key, value in state.read(LATE).items() if value]
-    done = {("predict", key) for key in [*state.read(FILE), *late]}
+    done = {("predict", key) for key in [*state.read(FILE), *_late()]}
     done |= {("quiz", quiz.key) for quiz in quizzes() if quiz.solved}
     left = [where for one, where in asked.items() if one not in done]
-    hours = round(sum(part.minutes for part in parts) / 60)
     counted = f"{len(asked) - len(left)} of {len(asked)} predictions and quizzes done"
     after = f"**Next:** {left[0]}." if left else "That's the heart of the course."
-    return f"**The short path**, {hours} hours: {counted}. {after}"
+    return f"**The short path**, {hours(parts)} hours: {counted}. {after}"
 
 
-def _lesson(path: Path, known: tuple[Exercise, ...]) -> tuple[tuple[str, ...], int, int, str]:
+def _late() -> set[str]:
+    """The predictions that were made after the measurement."""
+    return {key for key, value in state.read(LATE).items() if value}
+
+
+def _lesson(
+    number: str, lesson: Notebook, known: tuple[Exercise, ...]
+) -> tuple[tuple[str, ...], int, int, str]:
     """A lesson's row; how many of its predictions, quizzes and exercises are done, and how many
     there are; and what comes next: a line of code in a lesson that was begun, otherwise the lesson;
     "" if all is done.
     """
-    number = path.name[:2]
-    texts = ["".join(cell["source"]) for cell in read(path)["cells"]]
+    texts = ["".join(cell["source"]) for cell in lesson["cells"]]
     title = texts[0].splitlines()[0].lstrip("# ")
-    asked = {key for text in texts for key in ASKED.findall(text)}
+    asked = {key for text in texts for kind, key in ASKED.findall(text) if kind == "predict"}
     on_time = asked & set(state.read(FILE))
-    late = {key for key, value in state.read(LATE).items() if value} & asked - on_time
+    late = _late() & asked - on_time
     asks = quizzes(number)
     mine = [exercise for exercise in known if exercise.key.startswith(f"{number}.")]
     left = [f'`exercise("{exercise.key}")`' for exercise in mine if not exercise.was_right]

@@ -4,7 +4,7 @@ The table is data/short_path.toml.
 
 import re
 import tomllib
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,11 @@ def short_path(lessons: Container[str], table: Path = PATH) -> list[Part]:
     """
     parts = [Part(**part) for part in tomllib.loads(table.read_text(encoding="utf-8"))["part"]]
     return parts if all(part.lesson in lessons for part in parts) else []
+
+
+def hours(parts: Iterable[Part]) -> int:
+    """How long these take, to the nearest hour."""
+    return round(sum(part.minutes for part in parts) / 60)
 
 
 def optional_minutes(table: Path = PATH) -> dict[str, int]:
