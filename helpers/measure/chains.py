@@ -195,15 +195,11 @@ def nameless(
     tracked = gc.get_objects()
     alone = {}
     pairs = {}
-    for at in range(0, len(tracked), AT_ONCE):
-        some = tracked[at : at + AT_ONCE]
-        hidden = some
-        below = []
-        while hidden:
-            more = gc.get_referents(*hidden)
-            below += more
-            hidden = [one for one in more if id(type(one)) in UNTRACKED and not gc.is_tracked(one)]
-            some += hidden
+    at = 0
+    while some := tracked[at : at + AT_ONCE]:
+        at += AT_ONCE
+        below = gc.get_referents(*some)
+        tracked += [one for one in below if id(type(one)) in UNTRACKED and not gc.is_tracked(one)]
         found = [obj for obj in some + below if id(type(obj)) in kinds and wanted(obj)]
         alone.update((id(obj), obj) for obj in found)
         # in loops: the collector sees the locals that a comprehension uses
@@ -237,22 +233,19 @@ def from_c(path: list[Any], ours: list[list[Any]]) -> list[Any]:
     """The path, and before it the shortest way to its first object from one that no Python object
     but `ours` refers to; [] if there's none among the first MOST_MET that lead there.
     """
-    met = path[:1]
-    below = {id(path[0]): None}  # the ids of what is met, and of what that refers to
-    ours = {id(met), *map(id, ours)}
-    for one in met:  # no enumerate(), whose tuple would refer to it
-        is_held = False
-        for above in gc.get_referrers(one):
-            is_held |= id(above) not in ours
-            if id(above) not in ours | below.keys() and len(met) < MOST_MET:
-                below[id(above)] = id(one)
-                met.append(above)
-        if not is_held:
-            by_id = {id(each): each for each in met}
-            way = [one]
-            while key := below[id(way[-1])]:
-                way.append(by_id[key])
-            return way + path[1:]
+    ways = [path]
+    held = []
+    ours = {id(ways), id(held), *map(id, ours)}
+    met = set()
+    for way in ways:
+        held[:] = [one for one in gc.get_referrers(way[0]) if id(one) not in ours]
+        if not held:
+            return way
+        for one in held:
+            if id(one) not in met and len(ways) < MOST_MET:
+                ways.append([one, *way])
+                ours.add(id(ways[-1]))
+                met.add(id(one))
     return []
 
 

@@ -344,10 +344,10 @@ def _within(path: list[Any]) -> str:
         f"in the {type(one).__name__} {one.__qualname__}"
         if is_a(one, (MethodType, FunctionType))
         else f"in one {type(one).__name__}"
-        for above, one in zip([None, *path], path[:-1], strict=False)
-        if above is None or not (is_a(one, (CellType, tuple)) or own_dict(above) is one)
+        for one in reversed(path[:-1])
+        if one is path[0] or not is_a(one, (CellType, dict, tuple))
     ]
-    return ", ".join(reversed(containers)) + "; " * bool(containers)
+    return ", ".join(containers) + "; " * bool(containers)
 
 
 def _is_of(obj: Any, *packages: str) -> bool:
