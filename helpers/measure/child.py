@@ -306,8 +306,9 @@ def call(
 
     def note(name, call):
         report["marked"] = report.get("marked", 0) + 1
-        seen = clock(), call or -report["marked"], read.all().get("rchar", 0), read.sizes(*KINDS)
-        marked.append((str(name)[:LONGEST_NAME], *seen))
+        call = call or -report["marked"]
+        seen = read.all().get("rchar", 0), read.sizes(*KINDS)
+        marked.append((str(name)[:LONGEST_NAME], clock(), call, *seen))
         if len(marked) >= MOST_MARKS:
             marked[:] = inside.fewer(marked)
 
