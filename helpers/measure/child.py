@@ -307,8 +307,15 @@ def call(
     def note(name, call):
         report["marked"] = report.get("marked", 0) + 1
         call = call or -report["marked"]
-        seen = read.all().get("rchar", 0), read.sizes(*KINDS)
-        marked.append((str(name)[:LONGEST_NAME], clock(), call, *seen))
+        marked.append(
+            (
+                str(name)[:LONGEST_NAME],
+                clock(),
+                call,
+                read.all().get("rchar", 0),
+                read.sizes(*KINDS),
+            )
+        )
         if len(marked) >= MOST_MARKS:
             marked[:] = inside.fewer(marked)
 
