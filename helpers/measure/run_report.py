@@ -104,8 +104,9 @@ def notes(run: Recording) -> Iterator[str]:
         )
     if run.heap_left is not None:
         yield (
-            "The heap is what Python's own allocators, and numpy's, were asked for. Anonymous "
-            "memory has more: what libraries in C took, and what was freed and not given back."
+            "The heap is what Python's own allocators, and numpy's, were asked for, touched or not. "
+            "Anonymous memory is what was touched: by libraries in C too, and also what was freed "
+            "and not given back."
         )
     if (run.imported or 0) >= MiB:
         size = in_words(run.imported, "bytes")
