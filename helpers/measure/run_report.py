@@ -104,8 +104,8 @@ def notes(run: Recording) -> Iterator[str]:
         )
     if run.heap_left is not None:
         yield (
-            "The heap is what Python's own allocators, and numpy's, were asked for, touched or not. "
-            "Anonymous memory is what was touched: by libraries in C too, and also what was freed "
+            "The heap is what Python's own allocators, and numpy's, were asked for, touched or not."
+            " Anonymous memory is what was touched: by libraries in C too, and also what was freed "
             "and not given back."
         )
     if (run.imported or 0) >= MiB:
