@@ -104,17 +104,17 @@ BAD = {
     "another key": (
         "lessons =",
         "lesson =",
-        "case.md, line 5: lesson: no such key; there are: title",
+        "case.md, line 6: lesson: no such key; there are: title",
     ),
     "another type": (
         'lessons = ["07", "10"]',
         'lessons = "07"',
-        "case.md, line 5: lessons: wanted: a list",
+        "case.md, line 6: lessons: wanted: a list",
     ),
     "no strings": (
         'lessons = ["07", "10"]',
         "lessons = [7, 10]",
-        "case.md, line 5: lessons: wanted: a list of strings",
+        "case.md, line 6: lessons: wanted: a list of strings",
     ),
     "no reports": ("[reports]", "[asserts2]", "no such key"),
     "another family": (
@@ -125,9 +125,9 @@ BAD = {
     "no expression": (
         "cured.ended ==",
         "cured.ended =",
-        "case.md, line 6: asserts: .* is no expression",
+        "case.md, line 7: asserts: .* is no expression",
     ),
-    "another heading": ("## Look", "## Watch", "case.md, line 15: write under these headings"),
+    "another heading": ("## Look", "## Watch", "case.md, line 16: write under these headings"),
     "no such neighbour": (
         "- `ValueError",
         "- [x](#no-such) `ValueError",
