@@ -5,6 +5,11 @@
   const SHOWN = 9;
   const SMALL = new Set(("a an and any are as at be but by can did do does for from get got has have how i if in into is it its just me my no not of "
     + "on only or our so some than that the then there this to too was we what when which while who why will with you your very still").split(" "));
+  // Words that people exchange, each in any of its forms.
+  const SAME = `grow rise climb increase leak, ram memory, remain stay keep, kill oom, delete remove purge clean, slow long late,
+    hang stuck freeze deadlock, release free return, full space, disk diskspace drive, double twice, train epoch`
+    .split(",").map(words => words.trim().split(" "));
+  const LESS = 0.7;  // what such a word is worth, and one that only begins so
   const WORTH = [["h3", 3], [".says", 2.5], [".words", 2.5], [".gist", 1.2], ["details", 1]];
   const LIKE = 0.35;  // of the best one's score
 
@@ -24,6 +29,7 @@
   // A word without the ending of its form: "grow" of "growing" and "grows".
   const stem = word => word.replace(/(?<=[a-z]{3})(?:ies|ing|ed|es|s|ly|y|e)$/, "");
   const plain = text => text.toLowerCase().replace(/[‘’]/g, "'").replace(/[“”]/g, '"').replace(/\s+/g, " ");
+  const alike = SAME.map(words => words.map(stem));
   const wordsOf = text => plain(text).match(/[\p{L}\p{N}_]+/gu) || [];
 
   let known;
@@ -37,9 +43,9 @@
     return {id: one.id, title: one.querySelector("h3").innerHTML, worth: [...worth], said: said.filter(text => text.length > 3)};
   });
 
-  // How much a case has of a word, or of one that begins so.
-  const much = (one, root) => Math.max(0, ...one.worth.map(([word, worth]) =>
-    word === root ? worth : root.length > 3 && word.startsWith(root) ? 0.7 * worth : 0));
+  // How much a case has of a word, of one that begins so, or of one that means the same.
+  const much = (one, root) => Math.max(0, ...one.worth.map(([word, worth]) => word === root ? worth
+    : root.length > 3 && word.startsWith(root) || alike.some(words => words.includes(root) && words.includes(word)) ? LESS * worth : 0));
 
   const nearest = asked => {
     known ||= read();
