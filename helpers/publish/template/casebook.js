@@ -38,7 +38,7 @@
     for (const [where, much] of WORTH)
       for (const part of one.querySelectorAll(where))
         for (const word of wordsOf(part.textContent).map(stem)) worth.set(word, Math.max(much, worth.get(word) || 0));
-    const said = [...one.querySelectorAll("h3, .says code")].map(part => plain(part.textContent));
+    const said = [...one.querySelectorAll("h3, .says li")].map(part => plain(part.textContent));
     said.push(...plain(one.querySelector(".words")?.textContent || "").split(", "));
     return {id: one.id, title: one.querySelector("h3").innerHTML, worth: [...worth], said: said.filter(text => text.length > 3)};
   });
