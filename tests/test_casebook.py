@@ -116,7 +116,7 @@ def test_the_page_is_small_closed_and_says_what_is_drawn():
     html = filled("casebook.html.j2", page="casebook.html", edition="student", **page)
     assert len(html.encode()) <= 800_000, "it's for phones and mails"
     tree = BeautifulSoup(html, "html.parser")
-    assert len(tree.select(".case:not(:has(details[open])) .gist")) == 2 * len(ALL)
+    assert len(tree.select(".case:not(:has(details[open])) small")) == 2 * len(ALL)
     assert not tree.select("img")
     drawn = tree.select(".taken svg")
     assert len(drawn) > 60

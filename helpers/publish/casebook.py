@@ -79,7 +79,7 @@ def _shown(case: files.Case) -> dict[str, Any]:
 
 
 def _issue(at: str) -> str:
-    return f"[{at}](https://github.com/{at.replace('#', '/issues/')})"
+    return f"[{at.partition('/')[2]}](https://github.com/{at.replace('#', '/issues/')})"
 
 
 def _measured(case: files.Case) -> dict[str, Any]:

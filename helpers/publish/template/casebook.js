@@ -10,7 +10,7 @@
     hang stuck freeze deadlock, release free return, full space, disk diskspace drive, double twice, train epoch`
     .split(",").map(words => words.trim().split(" "));
   const LESS = 0.7;  // what such a word is worth, and one that only begins so
-  const WORTH = [["h3", 3], [".says", 2.5], [".words", 2.5], [".gist", 1.2], ["details", 1]];
+  const WORTH = [["h3", 3], [".says", 2.5], [".words", 2.5], ["small", 1.2], ["details", 1]];
   const LIKE = 0.35;  // of the best one's score
 
   const open = () => {
