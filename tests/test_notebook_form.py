@@ -13,6 +13,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from helpers.folders import NOTEBOOKS, ROOT
 from helpers.publish.handouts import OWN_CODE
+from helpers.publish.lesson import RUN_FIRST
 from helpers.publish.tidy import tidy
 from helpers.teach.claims import asserted_in
 from helpers.teach.exercises import exercises
@@ -276,6 +277,38 @@ def shows_what_it_runs(notebook: Notebook) -> Iterator[str]:
             yield f"{name}: changes sys.path; helpers is installed"
 
 
+FOLDED = re.compile(
+    rf"<details><summary>[^<]+ {re.escape(RUN_FIRST)}</summary>\n\n(.+?)\n\n</details>(\n\n|\Z)",
+    re.DOTALL,
+)
+
+
+def folds_what_answers_a_prediction(notebook: Notebook) -> Iterator[str]:
+    """JupyterLab shows the text that explains a measurement while its prediction is still to be
+    made. So the first text after the measurement is folded, up to where it leads on.
+    """
+    asked: set[str] = set()
+    measured: set[str] = set()
+    for cell in notebook["cells"]:
+        text = source(cell)
+        if cell["cell_type"] == "code":
+            measured |= {name for name in asked if re.search(rf"\b{name}\.(beside|value)\b", text)}
+            asked |= set(re.findall(r"^(\w+) = predict\(", text, re.MULTILINE))
+        elif measured:
+            found = FOLDED.match(text)
+            if not found:
+                yield (
+                    f"{cell['id']}: begins without “<details><summary>Why? {RUN_FIRST}</summary>”, "
+                    "or without the empty lines that Markdown inside needs"
+                )
+            elif "\n#" in f"\n{found[1]}":
+                yield f"{cell['id']}: folds a heading, which links and contents lead to"
+            asked -= measured
+            measured = set()
+    for name in asked:
+        yield f"{name}: nothing is measured and explained after this prediction"
+
+
 CHECKS: list[Check] = [
     has_a_title,
     has_an_opening,
@@ -287,6 +320,7 @@ CHECKS: list[Check] = [
     folds_imports_and_claims,
     is_short,
     has_few_brackets,
+    folds_what_answers_a_prediction,
     imports_at_the_top,
     keeps_notes_for_teachers_apart,
     names_each_thing_once,
