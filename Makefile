@@ -63,7 +63,7 @@ lab-sources: env  ## JupyterLab on the lessons themselves, to edit them
 # What may run beside other tests runs two at a time, or three, as the slow ones often wait; what is measured runs alone.
 # Both run, whatever comes of the first.
 BESIDE = $(BIN)/pytest -n $(or $(2),2) --dist loadfile --no-loadscope-reorder -m "$(1) and not measured"
-ALONE = $(BIN)/pytest -m "$(1) and measured"
+ALONE = $(BIN)/pytest -m "$(1) and measured" $$(grep -l mark.measured tests/test_*.py)
 both = status=0; $(1) || status=$$?; $(2) || status=$$?; exit $$status
 
 # Each lock is on top of environment/requirements.lock. It goes with the environment, and comes back where a target asks for it.
@@ -71,7 +71,7 @@ $(MADE)-%: $(MADE) environment/%.lock
 	$(BIN)/uv pip install -q --compile-bytecode --require-hashes --no-deps -r environment/$*.lock
 	@touch $@
 
-test: $(MADE)-dev  ## all tests that are fast, and three lessons, in about four minutes (TESTARGS="-k tidy" picks some, slow ones too)
+test: $(MADE)-dev  ## all tests that are fast, and two lessons, in about three minutes (TESTARGS="-k tidy" picks some, slow ones too)
 	$(if $(TESTARGS),$(BIN)/pytest $(TESTARGS),$(call both,$(call BESIDE,not slow),$(call ALONE,not slow)))
 
 test-room: $(MADE)-dev  ## the fast tests that import from a room of helpers/: make test-room ROOM=show

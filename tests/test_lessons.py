@@ -26,7 +26,7 @@ ELSEWHERE = cases("lessons")["elsewhere"]
 SHOW_ERRORS = ("07-crashes", "10-cut", "10-probes", "10-writes-numpy")
 CALL = re.compile(r'recorded\(\s*"([^"]+)"')
 
-IN_MAKE_TEST = ("00", "05", "07")  # the others are slow
+IN_MAKE_TEST = ("00", "07")  # the others are slow
 
 each_lesson = pytest.mark.parametrize(
     "lesson",

@@ -1,18 +1,23 @@
 """A class's wall that runs in a process of its own."""
 
 import json
+import logging
+import multiprocessing
+import os
 import re
 import resource
 import secrets
-import signal
 import socket
-import subprocess
 import sys
 import time
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
+
+from helpers.wall import server
+
+FORK = multiprocessing.get_context("fork")
 
 
 def voters(count: int) -> list[str]:
@@ -54,24 +59,36 @@ class Class:
         return [*start, *options]
 
     def start(self) -> None:
-        command = self.command(self.port, self.folder, *self.options)
-        if self.files:
-            command = ["prlimit", f"--nofile={self.files[0]}:{self.files[1]}", *command]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self.stderr, text=True
-        )
+        """As a copy of this process: an interpreter of its own would import for a second or two."""
+        reader, writer = os.pipe()
+        self.process = FORK.Process(target=self.serve, args=(writer,))
+        self.process.start()
+        os.close(writer)
+        self.printed = os.fdopen(reader)
         said = ""
         while "join(" not in said:
-            said += (line := self.process.stdout.readline())
+            said += (line := self.printed.readline())
             assert line, f"no wall: {said}"
         self.code, self.key = re.search(r'/(\w+)"\)', said)[1], re.search(r"key (\S+)", said)[1]
         self.at = f"127.0.0.1:{self.port}"
         self.address = f"http://127.0.0.1:{self.port}/{self.code}"
 
     def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        self.process.stdout.close()
+        self.process.kill()
+        self.process.join()
+        self.printed.close()
+
+    def serve(self, output: int) -> None:
+        """In the copy: nothing of the tests' stays open, and none takes what it logs."""
+        os.dup2(output, 1)
+        os.dup2(2 if self.stderr is None else self.stderr, 2)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        if self.files:
+            resource.setrlimit(resource.RLIMIT_NOFILE, self.files)
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+        logging.getLogger().handlers.clear()
+        sys.argv = self.command(self.port, self.folder, *self.options)[2:]
+        server.main()
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, str]:
         line = HTTPConnection(self.at, timeout=10)
