@@ -278,7 +278,7 @@ def shows_what_it_runs(notebook: Notebook) -> Iterator[str]:
 
 
 FOLDED = re.compile(
-    rf"<details><summary>[^<]+ {RUN_FIRST}</summary>\n\n(?!#)(.(?!\n#))+?\n\n</details>(\n\n|\Z)",
+    rf'<details style="margin-bottom: 1em"><summary><b>[^<]+</b> {RUN_FIRST}</summary>\n\n(?!#)(.(?!\n#))+?\n\n</details>(\n\n|\Z)',
     re.DOTALL,
 )
 
@@ -294,10 +294,7 @@ def folds_what_answers_a_prediction(notebook: Notebook) -> Iterator[str]:
         elif measured:
             measured = False
             if not FOLDED.match(source(cell)):
-                yield (
-                    f"{cell['id']}: begins without “<details><summary>Why? {RUN_FIRST}</summary>”, "
-                    "folds a heading, or lacks the empty lines that Markdown inside needs"
-                )
+                yield f"{cell['id']}: isn't folded as in lesson 02, or folds a heading"
 
 
 CHECKS: list[Check] = [
