@@ -278,7 +278,8 @@ def shows_what_it_runs(notebook: Notebook) -> Iterator[str]:
 
 
 FOLDED = re.compile(
-    rf'<details style="margin-bottom: 1em"><summary><b>[^<]+</b> {RUN_FIRST}</summary>\n\n(?!#)(.(?!\n#))+?\n\n</details>(\n\n|\Z)',
+    rf'<details style="margin-bottom: 1em"><summary><b>[^<]+</b> {RUN_FIRST}</summary>'
+    r"\n\n(?!#)(.(?!\n#))+?\n\n</details>(\n\n|\Z)",
     re.DOTALL,
 )
 
