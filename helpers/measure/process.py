@@ -386,9 +386,9 @@ def _checked(report: Any) -> dict:
 
 
 def _is_mark(mark: Any) -> bool:
-    """A name, a time, and perhaps a size for each kind of memory."""
+    """A name, a time, the number of a call, bytes read; perhaps a size for each kind of memory."""
     kinds = [type(part) for part in mark] if type(mark) is tuple else []
-    return kinds in ([str, float], [str, float, int, int, int]) and isfinite(mark[1])
+    return kinds in ([str, float] + [int] * n for n in (2, 5)) and isfinite(mark[1])
 
 
 def named(function: Callable) -> str:
