@@ -149,6 +149,25 @@ def test_a_zip_without_those_who_were_graded_changes_nothing(collected, tmp_path
     assert {row.outcome for row in rows(out).values()} == {"not yet", "not attempted"}
 
 
+def test_two_files_of_one_student_are_no_class(collected, tmp_path: Path):
+    """In a folder by themselves, with others' names in them."""
+    out = tmp_path / "out"
+    late = tmp_path / "late"
+    grade(collected(ada=RIGHT, bob=RIGHT), out, trusted=True)
+    first = rows(out)
+    names = ("ada/02_x.ipynb", "x_1_assignsubmission_file/02_x.ipynb")
+    late.mkdir()
+    for name in ("02_m.zip", "02_n.zip"):
+        (late / name).write_bytes(zipped(dict.fromkeys(names, notebook(WRONG.body))))
+    grade(late, out, trusted=True)
+    assert first.items() <= rows(out).items()
+    (late / "02_m.zip").rename(late / "02.zip")
+    (late / "02_n.zip").rename(late / "lesson 02.zip")
+    with pytest.raises(CannotBeGraded, match=r"late lacks bob, .*graded before"):
+        grade(late, out, trusted=True)
+    assert first.items() <= rows(out).items()
+
+
 def test_a_judge_that_ends_takes_nobody_with_it(collected, tmp_path: Path, instead):
     """The judge is killed whenever it's asked about 02.chunks."""
     kill = 'case "$asked" in *02.chunks*) echo no such luck >&2; kill -SEGV $$;; esac'
@@ -171,8 +190,15 @@ def test_what_takes_too_long_to_read_is_asked_once(collected, tmp_path: Path, in
     assert (tmp_path / "times").read_text().split() == ["asked"]
 
 
-def test_what_was_slow_beside_others_is_asked_again_alone(
-    collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        {"cause": "still-running"},
+        {"cause": "raised", "because": "it raised OSError: [Errno 109] Too many references"},
+    ],
+)
+def test_what_others_may_have_disturbed_is_asked_again_alone(
+    collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: dict[str, str]
 ):
     asked = []
 
@@ -182,11 +208,7 @@ def test_what_was_slow_beside_others_is_asked_again_alone(
             slow = name == "02.hidden" and not judges.alone
             put(
                 name,
-                **(
-                    {"outcome": "not yet", "cause": "still-running"}
-                    if slow
-                    else {"outcome": "right"}
-                ),
+                **({"outcome": "not yet"} | verdict if slow else {"outcome": "right"}),
             )
         return ""
 

@@ -105,7 +105,7 @@ LAYOUTS = {
         ["Ada", "Bo"],
     ),
     "a folder for each lesson": (
-        {"02/ada/" + LESSON: notebook(), "03_x/bob/03_a.ipynb": notebook()},
+        {"02/ada/" + LESSON: notebook(), "lesson-03/bob/03_a.ipynb": notebook()},
         ["ada", "bob"],
     ),
     "folders in the student's": (
@@ -158,10 +158,17 @@ def test_downloads_of_two_assignments_are_sorted_if_they_have_lessons_names_and_
     tmp_path: Path,
 ):
     """Two students who fill their own folders with others' names are two students."""
-    two = {"02 a.zip": MOODLE + "/" + LESSON, "03_b.zip": "bo_2_assignsubmission_file_03_x.ipynb"}
+    two = {
+        "02.zip": MOODLE + "/" + LESSON,
+        "lesson 03.zip": "bo_2_assignsubmission_file_03_x.ipynb",
+    }
     files = {name: zipped({file: notebook()}) for name, file in two.items()}
     assert reasons(as_folder(tmp_path / "two", files)) == {("1234567", "02"): "", ("2", "03"): ""}
     assert set(reasons(as_zip(tmp_path / "class", files)).values()) == {SEVERAL}
+    theirs = {
+        f"02_{name}": data for name, data in zip(("m.zip", "n.zip"), files.values(), strict=True)
+    }
+    assert set(reasons(as_folder(tmp_path / "theirs", theirs)).values()) == {SEVERAL}
     for inside in (MOODLE, "submitted/Ada Lovelace/x"):
         names = {f"{name}/{inside}/{LESSON}": notebook() for name in ("Mal Lory", "Eve Dropper")}
         said = reasons(as_folder(tmp_path / inside[:5], names))
@@ -169,6 +176,24 @@ def test_downloads_of_two_assignments_are_sorted_if_they_have_lessons_names_and_
             ("Mal Lory", ""): SEVERAL,
             ("Eve Dropper", ""): SEVERAL,
         }
+
+
+def test_only_a_lessons_zip_is_listed_with_the_limits_of_a_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A list of 16 MiB takes seconds."""
+    real = submissions.Reader.unzipped
+    seen = {}
+
+    def unzipped(reader: submissions.Reader, file: submissions.File) -> list:
+        seen.setdefault(file.name, set()).add(file.of_class)
+        return real(reader, file)
+
+    monkeypatch.setattr(submissions.Reader, "unzipped", unzipped)
+    names = ("02.zip", "02_ada.zip", "bob.zip")
+    files = dict.fromkeys(names, zipped({LESSON: notebook()}))
+    all_of(as_folder(tmp_path / "class", files))
+    assert seen == {"02.zip": {True, False}, "02_ada.zip": {False}, "bob.zip": {False}}
 
 
 @pytest.mark.parametrize(
