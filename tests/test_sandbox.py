@@ -151,6 +151,7 @@ def test_descriptors_on_their_way_leave_room_for_the_teacher_s(folder: Path):
     assert (count < 1024, why) == (True, errno.ETOOMANYREFS)
 
 
+@needed
 def test_what_is_in_memory_cannot_be_written_or_has_a_limit(folder: Path):
     def tries(places):
         from pathlib import Path
