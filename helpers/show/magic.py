@@ -126,7 +126,7 @@ class Measuring(Magics):
     @argument(
         "--stack",
         action="store_true",
-        help="run it twice more, for the Python stacks that allocated",
+        help="run it twice more, several times as slowly, for the Python stacks that allocated",
     )
     @argument(
         "--warm",
@@ -144,7 +144,7 @@ class Measuring(Magics):
         "--function",
         action="append",
         default=[],
-        help="mark the calls of a function: -f load, -f json:loads",
+        help="mark the calls of a function: -f load, -f json:loads, -f zipfile:ZipFile.read",
     )
     @argument(
         "code", nargs="...", help="a line of Python; with %%%%measure it is the rest of the cell"
