@@ -16,20 +16,27 @@ from .run import holds, measured
 LINK = re.compile(r"\[([^]]+)\]\(#([\w-]+)\)")
 # "slices" and "keeping" are about a slice, and to keep
 STEM = re.compile(r"(?<=\w{4})(ing|ies|es|ed|s)$")
+# what people exchange, as it begins: the page's filter has the same
+SAME = """grow rise climb increas leak, ram memory, remain stay keep, kill oom, disk drive,
+delet remov purg clean, hang stuck freez deadlock, releas free return, doubl twice, train epoch"""
+ALIKE = [words.split() for words in SAME.split(",")]
 SIGN = {True: "✓", False: "✗", None: "not measured here"}
 
 
 def cases(words: str = "") -> Table:
-    """The cases in whose family, title or error messages all these words stand, the likeliest
-    first, and if there are fewer than five, those whose whole text comes nearest. All cases, by
-    family, without any words.
+    """The cases in whose family, title, error messages or `words` all these words stand, the
+    likeliest first, and if there are fewer than five, those whose whole text comes nearest. All
+    cases, by family, without any words.
     """
     known = files.book()
     asked = {STEM.sub("", word) for word in re.findall(r"[\w.]+", words.lower())}
     if not asked:
         pairs = [(family, one) for family in files.families() for one in known if family in one.see]
         return _listed(f"{len(known)} cases, by what one sees.", pairs)
-    heads = {one: " ".join((*one.see, one.name, one.title, *one.says)).lower() for one in known}
+    heads = {
+        one: " ".join((*one.see, one.name, one.title, *one.says, *one.words)).lower()
+        for one in known
+    }
     texts = {
         one: f"{head} {' '.join(one.sections.values())}".lower() for one, head in heads.items()
     }
@@ -65,8 +72,9 @@ def cases(words: str = "") -> Table:
 
 
 def _count(text: str, word: str) -> int:
-    """How many words of the text begin so?"""
-    return len(re.findall(rf"(?<!\w){re.escape(word)}", text))
+    """How many words of the text begin so, or as one that people use for it?"""
+    words = next((words for words in ALIKE if word in words), [word])
+    return len(re.findall(rf"(?<!\w)({'|'.join(map(re.escape, words))})", text))
 
 
 def _listed(caption: str, pairs: Iterable[tuple[str, files.Case]]) -> Table:
