@@ -1,0 +1,9 @@
+import sqlite3
+
+database = sqlite3.connect("app.db", isolation_level=None)
+database.execute("CREATE TABLE points (x)")
+database.execute("BEGIN")
+for x in range(100):
+    database.execute("INSERT INTO points VALUES (?)", (x,))
+database.execute("COMMIT")
+stored = database.execute("SELECT count(*) FROM points").fetchone()[0]
