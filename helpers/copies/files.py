@@ -83,9 +83,7 @@ def read(path: Path) -> Library:
     wanted = {field.name for field in fields(Library)} - {"name", "rows"}
     if head.keys() != wanted:
         refuse(path, 0, f"wanted at its beginning: {', '.join(sorted(wanted))}; not {[*head]}")
-    rows = [
-        _row(path, name, front) for name, front in known.items() if isinstance(front, dict)
-    ]
+    rows = [_row(path, name, front) for name, front in known.items() if isinstance(front, dict)]
     return Library(path.stem, rows=rows, **head)
 
 

@@ -4,15 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 
-from ..folders import RECORDED, ROOT
+from ..folders import ROOT
 from ..measure import NotMeasuredHere
 from .files import COPIES, LENDS, Library, Row
 
-KEPT = RECORDED / "copies"
 TIMEOUT_S = 120  # for all rows of a library
 UNCLEAR = "neither"
 # Of SIZE, or of the result's bytes: up to which it lends, and from which it copies.
