@@ -41,7 +41,7 @@ def keep(library: Library) -> Run:
         }
         for one in runs
     ]
-    write_whole(FOLDER / f"{library.name}.json", json.dumps(plain, indent=1) + "\n")
+    write_whole(FOLDER / f"{library.name}.json", json.dumps(plain) + "\n")
     return ran
 
 
