@@ -3,8 +3,10 @@
 import re
 import shutil
 from importlib.util import find_spec
+from itertools import chain
 
 import pytest
+from bs4 import BeautifulSoup
 from IPython.utils.capture import capture_output
 
 from helpers.casebook import case, cases, files, hints
@@ -13,6 +15,8 @@ from helpers.casebook.run import as_recorded, holds, run
 from helpers.folders import EXERCISES, TEACHER
 from helpers.measure import Comparison
 from helpers.measure import run as running
+from helpers.publish.casebook import casebook_page
+from helpers.publish.lesson import filled
 from helpers.teach.exercise_files import Malformed
 
 ALL = {folder.name: files.read(folder) for folder in files.folders()}
@@ -86,6 +90,41 @@ def test_every_case_is_in_the_form_and_every_family_has_one():
     assert {family for one in ALL.values() for family in one.see} == files.families().keys()
 
 
+@pytest.mark.parametrize("family", files.families())
+def test_a_family_asks_at_most_three_questions_and_lists_at_most_nine_cases(family: str):
+    asked = files.families()[family]
+    leaves = files.leaves(asked)
+    placed = {*chain(*leaves)}
+    others = [name for name, one in ALL.items() if family in one.see and name not in placed]
+    assert max(map(len, [*leaves, others])) <= 9
+    assert repr(asked).count("'ask':") <= 3
+    assert placed <= ALL.keys()
+
+
+def test_a_minute_leads_from_each_line_to_a_few_cases():
+    text = (CASES / "minute.md").read_text(encoding="utf-8")
+    for command in text.split("\n## ")[1:]:
+        printed = "".join(re.findall(r"```\n(.*?)```", command, re.DOTALL))
+        for line in re.findall(r"(?m)^- (.*)", command):
+            assert 1 <= line.count("](#") <= 4, line
+            begins = re.match(r"`([^`]+)`", line)
+            assert not begins or begins[1] in printed, line
+
+
+def test_the_page_is_small_closed_and_says_what_is_drawn():
+    page = casebook_page(ALL.values(), [])
+    html = filled("casebook.html.j2", page="casebook.html", edition="student", **page)
+    assert len(html.encode()) <= 800_000, "it's for phones and mails"
+    tree = BeautifulSoup(html, "html.parser")
+    assert len(tree.select(".case:not(:has(details[open])) .gist")) == 2 * len(ALL)
+    assert not tree.select("img")
+    drawn = tree.select(".taken svg")
+    assert len(drawn) > 60
+    assert all("at its peak" in one["aria-label"] and one.select("path") for one in drawn)
+    places = {tag["id"] for tag in tree.find_all(id=True)}
+    assert {link["href"][1:] for link in tree.select("main a[href^='#']")} <= places
+
+
 def test_the_table_names_every_case_and_nothing_names_another():
     link = re.compile(r"\]\((?:\.\./cases/)?([^()/]+)/case\.md\)|\bcase\(\"(.+?)\"\)")
     paths = [CASES / "causes.md", TEACHER / "reports.md", *EXERCISES.glob("*/*/solution.py")]
@@ -104,17 +143,17 @@ BAD = {
     "another key": (
         "lessons =",
         "lesson =",
-        "case.md, line 5: lesson: no such key; there are: title",
+        "case.md, line 6: lesson: no such key; there are: title",
     ),
     "another type": (
         'lessons = ["07", "10"]',
         'lessons = "07"',
-        "case.md, line 5: lessons: wanted: a list",
+        "case.md, line 6: lessons: wanted: a list",
     ),
     "no strings": (
         'lessons = ["07", "10"]',
         "lessons = [7, 10]",
-        "case.md, line 5: lessons: wanted: a list of strings",
+        "case.md, line 6: lessons: wanted: a list of strings",
     ),
     "no reports": ("[reports]", "[asserts2]", "no such key"),
     "another family": (
@@ -125,9 +164,9 @@ BAD = {
     "no expression": (
         "cured.ended ==",
         "cured.ended =",
-        "case.md, line 6: asserts: .* is no expression",
+        "case.md, line 7: asserts: .* is no expression",
     ),
-    "another heading": ("## Look", "## Watch", "case.md, line 15: write under these headings"),
+    "another heading": ("## Look", "## Watch", "case.md, line 16: write under these headings"),
     "no such neighbour": (
         "- `ValueError",
         "- [x](#no-such) `ValueError",
@@ -184,6 +223,11 @@ def test_cases_lists_those_with_all_the_words_and_what_comes_nearest():
         ("del df does not free memory", "del-frees-nothing-in-notebook"),
         ("df.values read only", "frame-values-are-read-only"),
         ("docker exit code 137", "killed-for-its-own-memory"),
+        ("celery doesn't release memory after a task", "freed-and-not-returned"),
+        ("DataLoader uses more memory with num_workers", "fork-copies-objects"),
+        ("HDF reader is very slow", "a-chunk-for-each-row"),
+        ("df is full and du finds less", "deleted-and-still-there"),
+        ("vmmem takes all memory", "virtual-machine-keeps-cache"),
     ],
 )
 def test_a_question_in_one_s_own_words_finds_its_case(asked: str, name: str):

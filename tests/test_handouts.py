@@ -136,7 +136,7 @@ def test_a_handout_stands_alone(handout: Page):
             f"no real alternative text: {alt!r}"
         )
     assert handout.complaints == []
-    most = 2_000_000 if handout.url.endswith(("/casebook.html", "/search.html")) else 1_000_000
+    most = 2_000_000 if handout.url.endswith("/search.html") else 1_000_000
     assert len(handout.content().encode()) < most, "a handout goes into a mail"
 
 
@@ -377,6 +377,22 @@ def test_the_keyboard_comes_to_the_text_first_and_sees_where_it_is(page: Page, s
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('main') !== null"), "the text is next"
+
+
+def test_a_case_is_opened_by_a_link_and_by_what_is_typed(page: Page, sample: Path):
+    page.goto((sample / "student/casebook.html").as_uri())
+    opened = page.locator(".case details[open]")
+    expect(opened).to_have_count(0)
+    page.get_by_text("Bus error", exact=True).last.click()
+    page.locator(".answer[open] a").first.click()
+    expect(opened.locator("h3")).to_contain_text("Bus error (core dumped)")
+    page.get_by_role("searchbox").fill("I keep few rows and have all files in memory")
+    page.keyboard.press("Enter")
+    expect(opened).to_have_count(2)
+    expect(page.locator(":target h3")).to_contain_text("I keep ten rows of each file")
+    page.get_by_role("searchbox").fill("qqq")
+    expect(page.locator("#found")).to_contain_text("Nothing found.")
+    assert page.complaints == []
 
 
 @each(names("worksheet", ["02_copy_all"], ()), names("worksheet", STEMS, ()))

@@ -22,7 +22,7 @@ SECTIONS = ("Symptom", "Look", "Cause", "Cure", "Not this")
 MOST_LINES = 25
 # the types of the keys that every case has
 NEEDED: dict[str, type] = {"title": str, "see": list, "reports": dict}
-LISTS = ("says", "libraries", "systems", "lessons", "asserts")
+LISTS = ("says", "words", "libraries", "systems", "lessons", "asserts")
 FRONT = NEEDED | dict.fromkeys(LISTS, list) | {"timeout": int, "not_run": str}
 SYSTEMS = ("linux", "macos", "windows")
 
@@ -40,6 +40,7 @@ class Case:
     reports: Mapping[str, str]
     sections: Mapping[str, str]
     says: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
     libraries: list[str] = field(default_factory=list)
     systems: list[str] = field(default_factory=lambda: list(SYSTEMS))
     lessons: list[str] = field(default_factory=list)
@@ -74,9 +75,22 @@ class Case:
 
 
 @cache
-def families(folder: Path = CASES) -> dict[str, dict[str, str]]:
-    """What one sees, in the order of the book: for each, `ask`: what to find out first."""
+def families(folder: Path = CASES) -> dict[str, dict[str, Any]]:
+    """What one sees, in the order of the book: for each, `ask`: what to find out first, and its
+    answers. An answer is a list of names, or has an `ask` and answers of its own.
+    """
     return tomllib.loads(read_text(folder / "families.toml"))
+
+
+def leaves(asked: Mapping[str, Any]) -> list[list[str]]:
+    """The lists of names to which a question's answers lead."""
+    found = []
+    for answer in asked.values():
+        if isinstance(answer, list):
+            found.append(answer)
+        elif isinstance(answer, dict):
+            found += leaves(answer)
+    return found
 
 
 def folders(folder: Path = CASES) -> list[Path]:

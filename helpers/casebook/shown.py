@@ -20,16 +20,19 @@ SIGN = {True: "✓", False: "✗", None: "not measured here"}
 
 
 def cases(words: str = "") -> Table:
-    """The cases in whose family, title or error messages all these words stand, the likeliest
-    first, and if there are fewer than five, those whose whole text comes nearest. All cases, by
-    family, without any words.
+    """The cases in whose family, title, error messages or `words` all these words stand, the
+    likeliest first, and if there are fewer than five, those whose whole text comes nearest. All
+    cases, by family, without any words.
     """
     known = files.book()
     asked = {STEM.sub("", word) for word in re.findall(r"[\w.]+", words.lower())}
     if not asked:
         pairs = [(family, one) for family in files.families() for one in known if family in one.see]
         return _listed(f"{len(known)} cases, by what one sees.", pairs)
-    heads = {one: " ".join((*one.see, one.name, one.title, *one.says)).lower() for one in known}
+    heads = {
+        one: " ".join((*one.see, one.name, one.title, *one.says, *one.words)).lower()
+        for one in known
+    }
     texts = {
         one: f"{head} {' '.join(one.sections.values())}".lower() for one, head in heads.items()
     }

@@ -63,7 +63,7 @@ def curves(
     methods = by_name(recordings)
     guesses = checked(predicted, methods)
     longest = max(max(r.times.max(initial=0), r.wall or 0) for r in methods.values())
-    highest = max(MiB, *(int(_stack(r).sum(axis=0).max(initial=0)) for r in methods.values()))
+    highest = max(MiB, *(int(stack(r).sum(axis=0).max(initial=0)) for r in methods.values()))
     # A guess far above everything measured must not flatten the curves.
     visible = [guess for guess in guesses.values() if guess <= 3 * highest]
     top = 1.15 * max([highest, *visible])
@@ -123,7 +123,7 @@ def thinned(
     return times[index], stack[:, index]
 
 
-def _stack(recording: Recording) -> np.ndarray:
+def stack(recording: Recording) -> np.ndarray:
     """(kinds, n) bytes, never below 0: the three kinds, or all resident memory if nothing told them
     apart.
     """
@@ -161,14 +161,14 @@ def _plot(
     ax.set(xlabel=f"time, {unit}", xlim=(0, (1.11 if beside else 1) * end))
     y_axis(ax, "bytes", top, top)
     ax.xaxis.set_major_locator(MaxNLocator(4))
-    times, stack = thinned(recording.times * factor, _stack(recording))
+    times, parts = thinned(recording.times * factor, stack(recording))
     below = 0
     kinds = [UNKNOWN] if recording.anonymous is None else KINDS.values()
-    for kind, series in zip(kinds, stack, strict=True):
+    for kind, series in zip(kinds, parts, strict=True):
         if series.any():
             how = {"linewidth": 0, "label": kind.word, **paint(kind)}
             ax.fill_between(times, below, below + series, **how)
-            if series.max() >= min(0.01 * top, stack.max()):
+            if series.max() >= min(0.01 * top, parts.max()):
                 # The line keeps a spike thinner than a pixel visible.
                 ax.plot(times, below + series, color=kind.edge, linewidth=0.8)
         below = below + series
