@@ -4,14 +4,11 @@ said.
 
 from typing import Any
 
-from ..copies.files import COPIES, LENDS, Library, Row, libraries
+from ..copies.files import Library, Row, libraries
 from ..copies.kept import kept
 from ..copies.run import Found, Run
 from ..copies.shown import versions
-from ..units import in_words
 from .contents import Section
-
-
 
 
 def copies_page() -> dict[str, Any]:
