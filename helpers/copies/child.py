@@ -55,7 +55,7 @@ def tried(row: dict[str, str], names: dict[str, Any]) -> dict[str, float | None]
     what read and write calls moved.
     """
     exec(row["given"], names)
-    source = spans(eval(row["source"], names))
+    source = spans(eval(row["source"], names)) if row["by"] == "address" else None
     gc.collect()
     gc.disable()
     Path("/proc/self/clear_refs").write_text(FRESH_PEAK)

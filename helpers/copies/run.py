@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from ..folders import ROOT
 from ..measure import NotMeasuredHere
@@ -63,8 +63,8 @@ def run(library: Library, rows: Sequence[Row] = ()) -> Run:
     if sys.platform != "linux":
         raise NotMeasuredHere("a call's memory is read from Linux's /proc")
     rows = rows or library.rows
-    jobs = [{"given": row.given, "source": row.source, "call": row.call} for row in rows]
-    jobs += [{**job, "call": row.control} for job, row in zip(jobs, rows, strict=True)]
+    jobs = [asdict(row) for row in rows]
+    jobs += [job | {"call": job["control"]} for job in jobs]
     job = {"imports": library.imports, "versions": library.versions, "rows": jobs}
     ended = subprocess.run(
         [sys.executable, "-m", f"{__package__}.child"],
