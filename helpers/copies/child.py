@@ -25,15 +25,13 @@ MOVED = ("rchar", "wchar")
 
 def main() -> None:
     job = json.load(sys.stdin)
-    names = {"SIZE": SIZE, "N": SIZE // 8}
-    exec(job["imports"], names)
     print(json.dumps({name: version(name) for name in job["versions"]}), flush=True)
     for row in job["rows"]:
         reader, writer = os.pipe()
         if os.fork() == 0:
             with scratch_folder("copies") as folder, open(writer, "w") as told:
                 os.chdir(folder)
-                told.write(json.dumps(_told(row, names)))
+                told.write(json.dumps(_told(job["imports"], row)))
             os._exit(0)
         os.close(writer)
         with open(reader) as told:
@@ -42,8 +40,10 @@ def main() -> None:
         print(found or json.dumps({"error": "it ended without a word"}), flush=True)
 
 
-def _told(row: dict[str, str], names: dict[str, Any]) -> dict[str, Any]:
+def _told(imports: str, row: dict[str, str]) -> dict[str, Any]:
+    names = {"SIZE": SIZE, "N": SIZE // 8}
     try:
+        exec(imports, names)  # here, because the threads of some libraries don't survive a fork
         return tried(row, names)
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
