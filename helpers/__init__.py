@@ -21,9 +21,9 @@ def load_ipython_extension(shell: Any) -> None:
     shell.register_magics(measuring)
 
 
-def _looks_like(run: Any) -> list:
+def _looks_like(run: Any, text: str) -> list:
     try:
         from .casebook.hints import looks_like
     except ImportError:  # the wheel has no casebook
         return []
-    return looks_like(run)
+    return looks_like(run, text)

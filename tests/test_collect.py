@@ -95,6 +95,9 @@ def test_a_folder_that_a_student_can_change_takes_nothing(
     assert within == f"others may write into {tmp_path}"
     tmp_path.chmod(0o1777)
     assert collect.opened_by_others(tmp_path / "inside", []) == ""
+    monkeypatch.delenv("SUDO_UID")
+    (name := tmp_path / "name").symlink_to("/usr")
+    assert collect.opened_by_others(name, [mine]) == f"{name} belongs to ada"
 
 
 def test_one_lesson_is_collected_at_a_time_and_what_is_withdrawn_is_named(
@@ -165,3 +168,28 @@ def test_what_runs_under_a_lent_number_leaves_too(tmp_path: Path, monkeypatch: p
     ours = [range(first, first + 9) for first in (3_000_000, 4_000_000)]
     assert leave.numbers_of(ada) == [range(2_000_000, 2_000_001), *ours]
     assert leave.processes([range(os.getuid(), os.getuid() + 1)])[os.getpid()] == {os.getuid()}
+
+
+def test_neither_deep_folders_nor_names_keep_a_student_from_leaving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The names of all folders below each other would fill root's memory."""
+    leave = script("leave")
+    started = leave.subprocess.Popen
+    (theirs := tmp_path / "theirs").mkdir()
+    (theirs / "\x1b]0;title\x07").touch()
+    at = os.open(theirs, os.O_RDONLY)
+    for _ in range(100):
+        os.mkdir("d" * 250, dir_fd=at)
+        above, at = at, os.open("d" * 250, os.O_RDONLY, dir_fd=at)
+        os.close(above)
+    os.close(at)
+
+    def find(command: list, **how):
+        return started(["find", theirs, *command[command.index("-xdev") :]], **how)
+
+    monkeypatch.setattr(leave.subprocess, "Popen", find)
+    mine = [range(os.getuid(), os.getuid() + 1)]
+    found = leave.files(mine, "-print")
+    assert found and sum(map(len, found)) < 100_000 and "".join(found).isprintable()
+    assert not leave.files(mine, "-delete") and not theirs.exists()

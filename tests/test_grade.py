@@ -141,8 +141,12 @@ def test_a_zip_without_those_who_were_graded_changes_nothing(collected, tmp_path
     packed.write_bytes(
         zipped({"ada/02_x.ipynb": notebook(WRONG.body), "carl/02_x.ipynb": notebook(RIGHT)})
     )
-    with pytest.raises(CannotBeGraded, match=r"mal\.zip lacks bob, graded before"):
-        grade(packed, out, trusted=True)
+    (late := tmp_path / "late").mkdir()
+    for name in ("02.zip", "lesson 02.zip"):
+        (late / name).write_bytes(packed.read_bytes())
+    for name in (packed, late):
+        with pytest.raises(CannotBeGraded, match=f"{name.name} lacks bob, graded before"):
+            grade(name, out, trusted=True)
     assert rows(out) == first
     packed.write_bytes(zipped(wrong))
     grade(packed, out, trusted=True)
@@ -171,8 +175,15 @@ def test_what_takes_too_long_to_read_is_asked_once(collected, tmp_path: Path, in
     assert (tmp_path / "times").read_text().split() == ["asked"]
 
 
-def test_what_was_slow_beside_others_is_asked_again_alone(
-    collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        {"cause": "still-running"},
+        {"cause": "raised", "because": "it raised OSError: [Errno 109] Too many references"},
+    ],
+)
+def test_what_others_may_have_disturbed_is_asked_again_alone(
+    collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: dict[str, str]
 ):
     asked = []
 
@@ -182,11 +193,7 @@ def test_what_was_slow_beside_others_is_asked_again_alone(
             slow = name == "02.hidden" and not judges.alone
             put(
                 name,
-                **(
-                    {"outcome": "not yet", "cause": "still-running"}
-                    if slow
-                    else {"outcome": "right"}
-                ),
+                **({"outcome": "not yet"} | verdict if slow else {"outcome": "right"}),
             )
         return ""
 

@@ -12,8 +12,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -202,6 +204,28 @@ def test_calls_of_a_function_of_a_file_are_marked(tmp_path: Path, monkeypatch: p
         measure(decoder.decode, 1, calls=["decoder:missing"])
 
 
+def test_both_lines_of_a_function_are_of_the_call_that_read_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "reader.py").write_text(
+        "def read(path, n):\n    with open(path, 'rb', 0) as file: return len(file.read(n))\n"
+        "def reads(path, *sizes): return [read(path, n) for n in sizes]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import reader
+
+    (data := tmp_path / "data").write_bytes(bytes(MiB))
+    run = measure(reader.reads, data, 1, MiB, 9, calls=["reader:read"])
+    read = [mark.read_bytes for mark in run.marks]
+    assert [after - before for before, after in pairwise(read)] == [1, 0, MiB, 0, 9]
+    called, ended = (cell for name, cell in rows([run]) if name.startswith("“read "))
+    assert " 1 B read after" in called
+    assert " 1 MiB read after" in ended
+    assert ended.endswith("(of 3 calls, the one that took and read most)")
+    many = measure(reader.reads, data, *[1] * 3000, calls=["reader:read"])
+    assert {*Counter(mark.call for mark in many.marks).values()} == {2}
+
+
 # --- which stacks allocated it --------------------------------------------------------------------
 def temporary_then_kept() -> int:
     kept = []
@@ -251,6 +275,9 @@ def test_the_stack_names_the_line_that_keeps_and_not_the_temporary():
     assert line.endswith("# stays")
     assert int(first.split()[0]) > 110
     assert "# goes" not in run.stack
+    assert "only what is touched is resident" in head
+    assert re.search(r"\n  In smaller stacks: \d.* at the peak\. Shown are the largest,", run.stack)
+    assert "left. What stayed beyond that was freed, and an allocator keeps it." in run.stack
     assert "measure/" not in run.stack
     assert measure(temporary_then_kept).stack is None
 
@@ -400,6 +427,8 @@ def test_a_script_gives_a_table_a_picture_and_json(tmp_path: Path):
     assert not done.stderr
     assert done.stdout.startswith("argument 32 False\n")
     assert "heap, at the end, in a run of its own" in done.stdout
+    assert "The heap is what Python's own allocators" in done.stdout
+    assert "“At the end” is what was there after the script's last line" in done.stdout
     frame = r' at the peak.*:\n  File .*script.py", line \d+, in <module>\n    data = main\(\)'
     assert re.search(frame, done.stdout), done.stdout
     run = Recording.from_json(json.loads(kept.read_text()))

@@ -19,6 +19,7 @@ from helpers.classroom import judge
 from helpers.classroom.judge import as_given, check_hash, code_cells, verdicts
 from helpers.edition import edition
 from helpers.folders import ROOT
+from helpers.measure import process
 from helpers.teach import exercise
 
 pytestmark = pytest.mark.slow
@@ -150,6 +151,12 @@ def test_a_copy_that_nobody_may_read_is_the_student_s_slip():
 
 
 @pytest.mark.needs(tool="git")
+def test_an_import_without_an_end_is_the_student_s_slip(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(process, "START_LIMIT_S", 0)
+    found = verdict("def explain(*cases):\n    import this")
+    assert (found["outcome"], found["cause"]) == ("not yet", "still-running")
+
+
 def test_an_old_edition_is_judged_by_its_own_starter():
     commit = edition().commit
     changed = replace(REPORT, starter="def explain(report):\n    return 1\n")

@@ -13,6 +13,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from helpers.folders import NOTEBOOKS, ROOT
 from helpers.publish.handouts import OWN_CODE
+from helpers.publish.lesson import RUN_FIRST
 from helpers.publish.tidy import tidy
 from helpers.teach.claims import asserted_in
 from helpers.teach.exercises import exercises
@@ -276,6 +277,27 @@ def shows_what_it_runs(notebook: Notebook) -> Iterator[str]:
             yield f"{name}: changes sys.path; helpers is installed"
 
 
+FOLDED = re.compile(  # with these styles, an arrow in nbviewer and a gap in JupyterLab
+    r'<details style="margin-bottom: 1em"><summary style="display: list-item">'
+    rf"<b>[^<]+</b> {RUN_FIRST}</summary>\n\n(?!#)(.(?!\n#))+?\n\n</details>(\n\n|\Z)",
+    re.DOTALL,
+)
+
+
+def folds_what_answers_a_prediction(notebook: Notebook) -> Iterator[str]:
+    """JupyterLab shows the text that explains a measurement while its prediction is still to be
+    made. So the first text after the measurement is folded, up to where it leads on.
+    """
+    measured = False
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            measured |= bool(re.search(r"\.beside\(|\bpredicted=", source(cell)))
+        elif measured:
+            measured = False
+            if not FOLDED.match(source(cell)):
+                yield f"{cell['id']}: isn't folded as in lesson 02, or folds a heading"
+
+
 CHECKS: list[Check] = [
     has_a_title,
     has_an_opening,
@@ -287,6 +309,7 @@ CHECKS: list[Check] = [
     folds_imports_and_claims,
     is_short,
     has_few_brackets,
+    folds_what_answers_a_prediction,
     imports_at_the_top,
     keeps_notes_for_teachers_apart,
     names_each_thing_once,

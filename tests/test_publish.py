@@ -239,6 +239,11 @@ def test_a_page_is_set_and_not_dumped(pages):
     assert "model_id" not in str(page)
 
 
+def test_what_a_notebook_folds_until_it_has_run_stands_open_on_a_page(pages):
+    (prose,) = pages["student/02_copy_all.html"].select(".prose:has(h3)")
+    assert [tag.name for tag in prose.find_all(recursive=False)] == ["h3", "p"]
+
+
 def test_index_claims_and_glossary(pages):
     index, claims, glossary = (
         pages[f"student/{name}.html"] for name in ("index", "claims", "glossary")

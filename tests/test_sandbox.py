@@ -2,6 +2,7 @@
 bubblewrap.
 """
 
+import errno
 import os
 import platform
 import socket
@@ -128,6 +129,26 @@ def test_what_no_namespace_keeps_apart_is_refused(folder: Path):
         tries, seccomp.number_of("keyctl"), seccomp.number_of("shmget"), folder=folder
     ).value
     assert found == ["Operation not permitted"] * 4 + ["done"]
+
+
+@needed
+def test_descriptors_on_their_way_leave_room_for_the_teacher_s(folder: Path):
+    """They count for the user, unix(7): at 1,024 most programs can send none."""
+
+    def sent() -> tuple[int, int]:
+        import socket
+
+        lines = []
+        for count in range(0, 2_000, 250):
+            lines += socket.socketpair()
+            try:
+                socket.send_fds(lines[-1], [b"x"], [0] * 250)
+            except OSError as error:
+                return count, error.errno
+        return count, 0
+
+    count, why = inside(sent, folder=folder).value
+    assert (count < 1024, why) == (True, errno.ETOOMANYREFS)
 
 
 @needed

@@ -17,6 +17,7 @@ from playwright.sync_api import Page, expect
 
 from helpers.folders import ROOT
 from helpers.teach import exercise
+from helpers.teach.work import KEPT
 
 LESSON = "00_start_here.ipynb"
 CELLS = {
@@ -171,10 +172,11 @@ def test_a_new_edition_waits_until_jupyterlab_has_closed_the_lesson(
 
 def test_the_lesson_then_has_what_is_new_and_what_is_the_student_s(lab: Page):
     opened(lab, LESSON)
-    answer, reset, starter, last = texts(lab)[4:]
-    assert texts(lab)[:4] == [
+    answer, reset, starter, last = texts(lab)[5:]
+    assert texts(lab)[:5] == [
         "# 00 Start here, again",
         CELLS["imports"],
+        KEPT.format("make fresh LESSON=00"),
         "What I say.",
         "**The rule:** look.",
     ]

@@ -105,7 +105,7 @@ LAYOUTS = {
         ["Ada", "Bo"],
     ),
     "a folder for each lesson": (
-        {"02/ada/" + LESSON: notebook(), "03_x/bob/03_a.ipynb": notebook()},
+        {"02/ada/" + LESSON: notebook(), "lesson-03/bob/03_a.ipynb": notebook()},
         ["ada", "bob"],
     ),
     "folders in the student's": (
@@ -158,7 +158,10 @@ def test_downloads_of_two_assignments_are_sorted_if_they_have_lessons_names_and_
     tmp_path: Path,
 ):
     """Two students who fill their own folders with others' names are two students."""
-    two = {"02 a.zip": MOODLE + "/" + LESSON, "03_b.zip": "bo_2_assignsubmission_file_03_x.ipynb"}
+    two = {
+        "02.zip": MOODLE + "/" + LESSON,
+        "lesson 03.zip": "bo_2_assignsubmission_file_03_x.ipynb",
+    }
     files = {name: zipped({file: notebook()}) for name, file in two.items()}
     assert reasons(as_folder(tmp_path / "two", files)) == {("1234567", "02"): "", ("2", "03"): ""}
     assert set(reasons(as_zip(tmp_path / "class", files)).values()) == {SEVERAL}
@@ -169,6 +172,19 @@ def test_downloads_of_two_assignments_are_sorted_if_they_have_lessons_names_and_
             ("Mal Lory", ""): SEVERAL,
             ("Eve Dropper", ""): SEVERAL,
         }
+
+
+def test_only_a_lessons_zip_has_the_limits_of_a_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """To list 16 MiB of names takes seconds."""
+    seen = {}
+    monkeypatch.setattr(
+        submissions.Reader, "unzipped", lambda _, file: seen.setdefault(file.name, file.of_class)
+    )
+    names = ("02.zip", "02_ada.zip", "bob.zip")
+    all_of(as_folder(tmp_path / "class", dict.fromkeys(names, zipped({LESSON: notebook()}))))
+    assert [seen[name] for name in names] == [True, False, False]
 
 
 @pytest.mark.parametrize(

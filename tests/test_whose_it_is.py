@@ -220,6 +220,13 @@ TAKEN_OVER = {
         {"ada/" + LESSON: RIGHT, "02 mallory/ada/" + LESSON: WRONG},
         {"ada": True, "02 mallory": False},
     ),
+    "zips of one student's by themselves": (
+        dict.fromkeys(
+            ("02_m.zip", "02_n.zip"),
+            zipped({"ada/" + LESSON: WRONG, f"{VICTIM}/{LESSON}": WRONG}),
+        ),
+        {"m": False, "n": False},
+    ),
     "a folder and files of one name": (
         {"ada/" + LESSON: RIGHT, "ada.zip": zipped({LESSON: WRONG}), "bob.ipynb": RIGHT},
         {"ada": False, "bob": True},

@@ -23,9 +23,9 @@ from helpers import folders
 from helpers.edition import Edition
 from helpers.teach import notebook_files
 from helpers.teach import work as module
-from helpers.teach.merging import Cell, merged
+from helpers.teach.merging import Cell, merged, note_of
 from helpers.teach.notebook_files import NoNotebook, read
-from helpers.teach.work import EARLIER_COPIES, Work, main
+from helpers.teach.work import EARLIER_COPIES, KEPT, Work, main
 
 OLD = Edition("2026-09-01", "a" * 40)
 NEW = Edition("2026-10-01", "b" * 40)
@@ -192,11 +192,12 @@ def texts(student: Work, name: str = LESSON) -> dict[str, str]:
     return {cell["id"]: cell["source"] for cell in read(student.folder / name)["cells"]}
 
 
-def write(student: Work, changes: dict[str, str], name: str = LESSON) -> None:
-    """The student changes cells, and JupyterLab saves the notebook."""
+def write(student: Work, changes: dict[str, str | None], name: str = LESSON) -> None:
+    """The student changes cells, or deletes them (None), and JupyterLab saves the notebook."""
     notebook = read(student.folder / name)
     for cell in notebook["cells"]:
         cell["source"] = changes.get(cell["id"], cell["source"])
+    notebook["cells"] = [cell for cell in notebook["cells"] if cell["source"] is not None]
     (student.folder / name).write_text(json.dumps(notebook))
 
 
@@ -238,7 +239,14 @@ def test_a_new_edition_comes_in_and_the_student_s_cells_stay(student: Work):
     before = (student.folder / LESSON).read_bytes()
     issue(student, {"2-a": "new a", "2-b": "new b", "2-c": "cell c", "2-e": "cell e"})
     (said,) = after(student)
-    assert texts(student) == {"2-a": "new a", "2-b": "my own", "2-c": "mine too", "2-e": "cell e"}
+    (note,) = noted(student)
+    assert texts(student) == {
+        "2-a": "new a",
+        note: KEPT.format("make fresh LESSON=02"),
+        "2-b": "my own",
+        "2-c": "mine too",
+        "2-e": "cell e",
+    }
     assert said.startswith(
         f"{LESSON}: 3 cells brought in from the edition 2026-10-01 (bbbbbbb): “new a”, “cell e”."
     )
@@ -250,6 +258,44 @@ def test_a_new_edition_comes_in_and_the_student_s_cells_stay(student: Work):
     assert kept.name == "02_copy_a_big_file.before-2026-10-01-bbbbbbb.ipynb"
     assert kept.read_bytes() == before
     assert after(student) == []
+
+
+def noted(student: Work) -> list[str]:
+    """The ids of the notes in the student's copy."""
+    return [cell["id"] for cell in read(student.folder / LESSON)["cells"] if note_of(cell)]
+
+
+@pytest.fixture
+def kept(student: Work) -> Work:
+    """The student and an edition have changed the same two cells."""
+    write(student, {"2-b": "my own", "2-c": "mine too"})
+    issue(student, {"2-a": "cell a", "2-b": "new b", "2-c": "new c"})
+    after(student)
+    return student
+
+
+def test_a_note_stays_single_while_the_cell_differs(kept: Work):
+    issue(kept, {"2-a": "new a", "2-b": "newer b", "2-c": "new c"})
+    after(kept)
+    first, second = noted(kept)
+    assert list(texts(kept)) == ["2-a", first, "2-b", second, "2-c"]
+    assert texts(kept)["2-b"] == "my own"
+
+
+def test_a_note_goes_when_the_new_version_is_taken_over(kept: Work):
+    write(kept, {"2-b": "new b"})
+    assert after(kept) == []
+    write(kept, {"2-c": None})
+    assert after(kept) == []
+    assert texts(kept) == {"2-a": "cell a", "2-b": "new b"}
+
+
+def test_a_note_that_the_student_deleted_stays_away_and_a_changed_one_is_theirs(kept: Work):
+    first, second = noted(kept)
+    write(kept, {first: None, second: "Seen, thanks."})
+    issue(kept, {"2-a": "new a", "2-b": "new b", "2-c": "new c"})
+    after(kept)
+    assert [*texts(kept).values()] == ["new a", "my own", "Seen, thanks.", "mine too"]
 
 
 def test_a_cell_with_an_answer_is_named_by_its_exercise(student: Work):
@@ -341,7 +387,9 @@ def test_a_copy_that_does_not_say_what_it_was_made_from_loses_nothing(student: W
         )
         issue(student, {"2-a": "cell a", "2-b": "new b", "2-e": "cell e"})
         after(student)
+        (note,) = noted(student)
         assert texts(student) == {
+            note: KEPT.format("make fresh LESSON=02"),
             "2-a": "cell a",
             "own": "my own",
             "2-b": "cell b",

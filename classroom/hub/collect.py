@@ -133,14 +133,15 @@ def opened_by_others(folder: Path, users: Iterable[pwd.struct_passwd]) -> str:
     others = [user for user in users if user.pw_uid != int(os.environ.get("SUDO_UID", 0))]
     students = {user.pw_uid: user.pw_name for user in others}
     groups = {of for user in others for of in os.getgrouplist(user.pw_name, user.pw_gid)}
-    for place in (folder, *folder.parents):
-        found = place.stat()
+    whole = folder.resolve()  # a link may lead there, and be a student's
+    for place in (whole, *whole.parents, folder.absolute(), *folder.absolute().parents):
+        found = place.lstat()
         if found.st_uid in students:
             return f"{place} belongs to {students[found.st_uid]}"
         # in a parent such as /tmp, nobody can rename what is another's
-        own = place == folder or not found.st_mode & stat.S_ISVTX
+        own = place == whole or not found.st_mode & stat.S_ISVTX
         theirs = stat.S_IWOTH | (stat.S_IWGRP if found.st_gid in groups else 0)
-        if own and found.st_mode & theirs:
+        if own and found.st_mode & theirs and not stat.S_ISLNK(found.st_mode):
             return f"others may write into {place}"
     return ""
 
@@ -190,10 +191,10 @@ if __name__ == "__main__":
     # a name may have letters that the terminal lacks
     sys.stdout.reconfigure(errors="backslashreplace")
     chosen.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder = chosen.folder.resolve()
     everybody = [*members(chosen.group)]
-    if why := opened_by_others(folder, everybody):
+    if why := opened_by_others(chosen.folder, everybody):
         sys.exit(f"{why}: use a folder that no student can write to")
+    folder = chosen.folder.resolve()
     for member in everybody:
         count = (
             give_back(member, folder)

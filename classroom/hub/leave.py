@@ -49,6 +49,7 @@ NOBODY = 2**32 - 3  # a user's number that no user has
 KEYCTL = {"x86_64": 250, "aarch64": 219}  # the number of the system call
 KEYCTL_CLEAR, KEYCTL_GET_PERSISTENT, PROCESS_KEYRING = 7, 22, -2
 WAIT_S = 60
+MOST_SAID, LONGEST = 20_000, 500  # bytes of names, and letters of one
 
 
 def asked(hub: str, method: str, name: str) -> int:
@@ -99,9 +100,11 @@ def processes(theirs: list[range]) -> dict[int, set[int]]:
     return found
 
 
-def files(theirs: list[range], *what: str) -> list[str]:
-    """The files of these numbers: also a program in another's home, which could have the rights of
-    the next user of that number. With "-delete", it deletes them.
+def files(theirs: list[range], what: str) -> list[str]:
+    """With "-print", the first files of these numbers, as text that does nothing to a terminal:
+    also a program in another's home, which could have the rights of the next user of that number.
+    With "-delete", it deletes them all. The names of folders that lie deep in each other would fill
+    the memory.
     """
     mounts = [row.split(b" ") for row in Path("/proc/self/mounts").read_bytes().splitlines()]
     escaped = [at for _, at, kind, *_ in mounts if kind.decode() not in NO_DISKS]
@@ -109,10 +112,12 @@ def files(theirs: list[range], *what: str) -> list[str]:
     owned = ["-false"]
     for some in theirs:
         owned += ["-o", "-uid", f"+{some.start - 1}", "-uid", f"-{some.stop}"]
-    command = ["find", *disks, "-xdev", "-depth", "(", *owned, ")", "-print", *what]
-    return subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, errors="replace"
-    ).stdout.splitlines()
+    command = ["find", *disks, "-xdev", "-depth", "(", *owned, ")", what]
+    # what it can't do is seen below
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as found:
+        said = found.stdout.read(MOST_SAID).decode(errors="replace")
+        found.kill()
+    return [repr(name)[1:-1][:LONGEST] for name in said.split("\n") if name]
 
 
 def shared_memory(theirs: list[range]) -> list[tuple[str, str]]:
@@ -156,7 +161,7 @@ def left(user: pwd.struct_passwd, theirs: list[range], hub: str) -> Iterator[str
     with suppress(KeyError):
         yield f"the account {pwd.getpwnam(user.pw_name).pw_name}"
     yield from (f"process {pid}" for pid in processes(theirs))
-    yield from files(theirs)
+    yield from files(theirs, "-print")
     yield from (f"ipcrm {option} {number}" for option, number in shared_memory(theirs))
     if os.path.lexists(user.pw_dir):
         yield user.pw_dir

@@ -23,7 +23,7 @@ MOST_LINES = 25
 # the types of the keys that every case has
 NEEDED: dict[str, type] = {"title": str, "see": list, "reports": dict}
 LISTS = ("says", "words", "libraries", "systems", "lessons", "asserts")
-FRONT = NEEDED | dict.fromkeys(LISTS, list) | {"timeout": int, "not_run": str}
+FRONT = NEEDED | dict.fromkeys(LISTS, list) | {"looks": dict, "timeout": int, "not_run": str}
 SYSTEMS = ("linux", "macos", "windows")
 
 
@@ -31,7 +31,8 @@ SYSTEMS = ("linux", "macos", "windows")
 class Case:
     """One case. `sections`: Markdown by its heading. `asserts`: expressions that hold for the two
     programs, and don't with the two exchanged. `reports`: what each address is cited for.
-    `not_run`: why it has no programs; "" if it has.
+    `not_run`: why it has no programs; "" if it has. `looks`: `text`, a pattern of the code that it
+    comes from, and `costs`, what this code then costs; hints.py.
     """
 
     folder: Path
@@ -47,6 +48,7 @@ class Case:
     asserts: list[str] = field(default_factory=list)
     timeout: int = 20
     not_run: str = ""
+    looks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

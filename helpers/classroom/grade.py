@@ -31,7 +31,7 @@ from .grades import grades, of_lesson
 from .outputs import write_all
 from .platforms.nbgrader import SUBMITTED
 from .platforms.nbgrader import write as put_into_nbgrader
-from .reading import CannotBeGraded, for_one
+from .reading import CannotBeGraded, File, for_one
 from .report import summary
 from .store import Answer, Store, Verdict, store
 from .submissions import Submission, of_one_lesson, submissions
@@ -39,8 +39,10 @@ from .submissions import Submission, of_one_lesson, submissions
 AT_ONCE = 2  # notebooks, unless a check measures time
 TIMEOUT_S = 300.0  # for one answer; a check's own limits are far below
 PROGRESS_S = 10.0  # between signs of life
-# causes that another answer, running beside this one, may be to blame for
+# causes that another answer, running beside this one, may be to blame for, as for an error of the
+# system: some of its limits are the user's, whatever the sandbox
 TOO_SLOW = ("still-running", "not-at-once")
+REFUSED = "[Errno "
 TOO_LONG = f"its cells could not be read within {judge.READ_TIME_S} s"
 PART = (
     "If it's one student's, put it into a folder, named after that student, and grade the folder "
@@ -99,21 +101,34 @@ def grade(
 
 def _renamed(collected: Path, handed_in: Sequence[Submission], records: Store) -> list[Answer]:
     """The answers of earlier gradings that are another student's by the class list of today.
-    Raises CannotBeGraded if it's a zip in which no system named the students, and it lacks somebody
-    who has handed in that lesson before: it may be one student's, with others' names in it.
+    Raises CannotBeGraded if it's a zip in which no system named the students, or one in a folder,
+    and it lacks somebody who has handed in that lesson before: it may be one student's, with
+    others' names in it.
     """
     whose = {_notebook(one): one.student.key for one in handed_in}
     before = records.all()
     renamed = [
         one for one in before if whose.get(_notebook(one), one.student.key) != one.student.key
     ]
-    lessons = {one.lesson for one in handed_in if one.hand_in.system == "plain"}
+    lessons = {
+        one.lesson
+        for one in handed_in
+        if (collected.is_file() and one.hand_in.system == "plain")
+        or (collected.is_dir() and _is_packed(one.file))
+    }
     had = {one.student.key for one in before if one.lesson in lessons and one not in renamed}
-    if collected.is_file() and (lacks := had - {*whose.values()}):
+    if lacks := had - {*whose.values()}:
         raise CannotBeGraded(
             f"{collected.name} lacks {short(', '.join(sorted(lacks)), 200)}, graded before. {PART}"
         )
     return renamed
+
+
+def _is_packed(file: File) -> bool:
+    """Does it lie in a zip of several students'? A folder without a notebook is a place in it."""
+    if file.inside:
+        return file.inside.of_class or _is_packed(file.inside)
+    return any(part.lower().endswith(".zip") for part in file.parts[:-1])
 
 
 def _notebook(of: Submission | Answer) -> tuple[str, str, str]:
@@ -199,7 +214,8 @@ class _Judges:
         def put(exercise: str, **verdict) -> None:
             left.remove(exercise)
             # "" to judge it again
-            by = check(exercise) if self.alone or verdict.get("cause") not in TOO_SLOW else ""
+            disturbed = verdict.get("cause") in TOO_SLOW or REFUSED in verdict.get("because", "")
+            by = check(exercise) if self.alone or not disturbed else ""
             with self.lock:
                 judged = Verdict(**verdict, digest=hand_in.digest, check=by, trusted=self.trusted)
                 self.records.keep(Answer(submission.student, exercise, hand_in, judged))

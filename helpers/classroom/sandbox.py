@@ -28,7 +28,9 @@ MAX_DISK = 4 * GiB  # on the disk, for all files in the working folder
 MAX_FILE_SIZE = 8 * GiB  # for one file: writing past this is an error
 # in /dev/shm, and in /tmp, which is the home folder too: memory that no measurement sees
 MEMORY_FILES = 16 * MiB
-MAX_OPEN_FILES = 1_024  # file descriptors of a process
+# file descriptors of a process, and of all that are on their way through sockets: these count for
+# the user, unix(7), whose other programs may send theirs as long as they are fewer than 1,024
+MAX_OPEN_FILES = 512
 DISK_LEFT = 2 * GiB
 MEMORY_LEFT = 1 * GiB  # for the teacher's machine, whatever happens
 # by anything while a function works: deleted files, buffers, …

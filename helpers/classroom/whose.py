@@ -1,10 +1,11 @@
 """Whose a file is, by its path alone: the outermost entry's name says so, as a system or the
 teacher gave it, and nothing that lies below or beside it.
 
-Folders or zips of several students each, such as one for each lesson ("02", "lesson 02"), may lie
-around the entries if nothing else lies beside them. One by itself may be a student's, so it must be
-a lesson's, or have the name of the zip around it. What looks like several students' but lies beside
-one student's isn't graded. With a class list, the name says which of its students it is.
+Folders or zips of several students each, one for each lesson, may lie around the entries if nothing
+else lies beside them. They may be students', so each has a lesson's name and no more ("02", "lesson
+02"); one by itself may also have the name of the zip around it. What looks like several students'
+but lies beside one student's isn't graded. With a class list, the name says which of its students
+it is.
 """
 
 import re
@@ -213,7 +214,9 @@ class Sorting:
             if len(several) == 1 and not LESSON.fullmatch(several[0].name):
                 raise CannotBeGraded(LONE.format(one_line(several[0].at[-1], 60)))
             if all(
-                numbered(one.at[-1], LESSON) and not meant(self.students, one.name)
+                LESSON.fullmatch(one.name)
+                and numbered(one.name, LESSON)
+                and not meant(self.students, one.name)
                 for one in several
             ):
                 for one in several:
@@ -237,7 +240,7 @@ class Sorting:
                 continue
             if owner.system == "plain" and file.name.lower().endswith(".zip"):
                 with for_one():
-                    inside = self._unzipped(file, stem)
+                    inside = self._unzipped(file, stem, alone or bool(LESSON.fullmatch(stem)))
                     several = inside if inside.has_several(alone) else None
             yield Entry(owner, file.parts, [Upload(file, owner.file, owner.late)], several)
         for name, one in folder.folders.items():
@@ -248,9 +251,9 @@ class Sorting:
             uploads = [Upload(file, file.name) for file in files]
             yield Entry(owners[f"{name}/"], one.at, uploads, several)
 
-    def _unzipped(self, file: File, name: str) -> Folder:
+    def _unzipped(self, file: File, name: str, of_class: bool = True) -> Folder:
         """What is in a zip; its name as `hand_in` would give it to a student."""
-        zipped = replace(file, of_class=True)
+        zipped = replace(file, of_class=of_class)
         self.reader.left = STUDENT_SIZE
         name = NUMBERED.sub("", name, count=1)
         return Folder(name, self.reader.unzipped(zipped), file.parts, zipped)

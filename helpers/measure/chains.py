@@ -30,12 +30,14 @@ from ..owners import is_a, link_of, own_dict, way_to_owner
 
 MOST_NAMED = 20  # objects below a single one that are named one by one
 AT_ONCE = 500  # containers in a single call of gc.get_referents()
+MOST_MET = 50  # objects on the ways up from a nameless one
 DEPTH = 10  # containers in containers, from a name down to an object
 LONGEST_KEY = 40  # characters
 SHOWN = "what a cell showed, kept by IPython"
 SHOWN_NAME = re.compile("_+|_[0-9]+|_oh|Out")
 SUSPENDED = {GeneratorType: "gi_frame", CoroutineType: "cr_frame", AsyncGeneratorType: "ag_frame"}
-PARTS = ("cell", "hamt_")  # of functions, and of contexts: those have the names
+PARTS = "hamt_"  # of contexts: those have the names
+UNTRACKED = {id(dict), id(tuple)}  # if they hold only arrays, text and numbers
 CACHED = type(functools.cache(len))
 # of exceptions and functions
 OWN = ("args", "__cause__", "__context__", "__defaults__", "__kwdefaults__")
@@ -155,7 +157,7 @@ def paths_to(roots: list[Any], kinds: set[int], wanted: Callable[[Any], bool]) -
     goals = {id(root) for root in roots if id(type(root)) in kinds and wanted(root)}
     results = {id(root): [root] for root in roots if id(root) in goals}
     # the collector doesn't track all of these
-    containers = {id(dict), id(tuple), id(np.ndarray), *kinds}
+    containers = UNTRACKED | {id(np.ndarray), *kinds}
     for _ in range(1 + DEPTH):
         seen.append(level)
         level = []
@@ -192,21 +194,20 @@ def nameless(
     known = {id(path[-2]) for path in paths if len(path) > 1} | {id(roots), *map(id, paths)}
     tracked = gc.get_objects()
     alone = {}
-    pairs = []
-    for at in range(0, len(tracked), AT_ONCE):
-        some = tracked[at : at + AT_ONCE]
-        found = {
-            id(obj): obj
-            for obj in some + gc.get_referents(*some)
-            if id(type(obj)) in kinds and wanted(obj)
-        }
-        alone |= found
-        others = [
-            one
-            for one in some
-            if found and id(one) not in known and not type(one).__name__.startswith(PARTS)
-        ]
-        pairs += [[one, obj] for one in others for obj in gc.get_referents(one) if id(obj) in found]
+    pairs = {}
+    at = 0
+    while some := tracked[at : at + AT_ONCE]:
+        at += AT_ONCE
+        below = gc.get_referents(*some)
+        tracked += [one for one in below if id(type(one)) in UNTRACKED and not gc.is_tracked(one)]
+        found = [obj for obj in some + below if id(type(obj)) in kinds and wanted(obj)]
+        alone.update((id(obj), obj) for obj in found)
+        # in loops: the collector sees the locals that a comprehension uses
+        for one in some * bool(found):
+            if id(one) not in known and not type(one).__name__.startswith(PARTS):
+                for obj in gc.get_referents(one):
+                    if id(obj) in alone:
+                        pairs[id(one), id(obj)] = [one, obj]
     holders = alone | {id(path[-1]): path[-1] for path in paths}
     kept = {
         key: [*way_to_owner(obj)[1:], *gc.get_referents(obj, own_dict(obj))]
@@ -215,7 +216,7 @@ def nameless(
     inside = {id(one) for key, some in kept.items() for one in some if id(one) != key}
     pairs = [
         [one, obj]
-        for one, obj in pairs
+        for one, obj in pairs.values()
         if not {id(one), id(obj)} & inside and id(one) not in holders
     ]
     homes = {id(one) for one, _ in pairs}
@@ -226,6 +227,26 @@ def nameless(
     pairs = [[one, obj] for one, obj in pairs if id(one) in homes]
     inside |= {id(path[-1]) for path in (*paths, *pairs)}
     return pairs + [[obj] for key, obj in alone.items() if key not in inside]
+
+
+def from_c(path: list[Any], ours: list[list[Any]]) -> list[Any]:
+    """The path, and before it the shortest way to its first object from one that no Python object
+    but `ours` refers to; [] if there's none among the first MOST_MET that lead there.
+    """
+    ways = [path]
+    held = []
+    ours = {id(ways), id(held), *map(id, ours)}
+    met = set()
+    for way in ways:
+        held[:] = [one for one in gc.get_referrers(way[0]) if id(one) not in ours]
+        if not held:
+            return way
+        for one in held:
+            if id(one) not in met and len(ways) < MOST_MET:
+                ways.append([one, *way])
+                ours.add(id(ways[-1]))
+                met.add(id(one))
+    return []
 
 
 def together(paths: list[list[Any]], roots: Roots) -> list[tuple[list[Any], int]]:

@@ -304,9 +304,10 @@ def call(
     imports = inside.Imports(lambda: sum(read.sizes(b"VmRSS")))
     marked = []
 
-    def note(name):
+    def note(name, call):
         report["marked"] = report.get("marked", 0) + 1
-        marked.append((str(name)[:LONGEST_NAME], clock(), read.sizes(*KINDS)))
+        seen = clock(), call or -report["marked"], read.all().get("rchar", 0), read.sizes(*KINDS)
+        marked.append((str(name)[:LONGEST_NAME], *seen))
         if len(marked) >= MOST_MARKS:
             marked[:] = inside.fewer(marked)
 
@@ -343,7 +344,8 @@ def call(
     imports.stop()
     marks.note = None
     report["marks"] = [
-        (name, at - began, *map(int.__sub__, sizes, kinds)) for name, at, sizes in marked
+        (name, at - began, call, rchar - before.get("rchar", 0), *map(int.__sub__, sizes, kinds))
+        for name, at, call, rchar, sizes in marked
     ]
     if kinds:
         report["imported"], report["imports"] = imports.bytes, imports.largest()

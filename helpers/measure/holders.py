@@ -13,21 +13,24 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
-from types import MethodType
+from types import CellType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from ..owners import is_a, own_dict, way_to_owner
 from ..units import in_words
 from . import maps, memory_of
-from .chains import SHOWN, Roots, exactly, nameless, names, paths_to, together
+from .chains import SHOWN, Roots, exactly, from_c, nameless, names, paths_to, together
 from .tables import NONE, Rows, html_table, text_table
 
 MOST_ROWS = 100
 PATH_MAX = 4096  # path_resolution(7)
-NAMELESS = (
-    "no name was found: kept by C code (atexit, a registered callback), by a call in progress,"
-    " deeper down than the search goes, or by a cycle that gc.collect() would free, if no array of "
-    "objects is in it"
+IN_C = (
+    "no name was found: kept by C code (atexit, another registered callback) or by a call in "
+    "progress"
+)
+IN_A_CYCLE = (
+    "no name was found: kept by a cycle that gc.collect() would free, if no array of objects is in "
+    "it and C code has no part of it; or deeper down than the search goes"
 )
 NO_OBJECT = (
     "no Python object was found that says it has it: os.open() returned it, or a library keeps it "
@@ -323,9 +326,10 @@ def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]
         if id(path[-1]) not in shown_there
         or not any(_is_of(obj, "IPython.", "ipykernel.") for obj in path)
     ]
+    ways = [(path, from_c(path, alone)) for path in alone]
     unnamed = Counter(
-        (sought.described(obj), "".join(f"in {_container(one)}; " for one in container) + NAMELESS)
-        for *container, obj in alone
+        (sought.described(path[-1]), _within(way or path) + (IN_C if way else IN_A_CYCLE))
+        for path, way in ways
     )
     chains += [
         Chain(what + (f", {n:,} of them" if n > 1 else ""), "", where)
@@ -334,10 +338,16 @@ def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]
     return list(dict.fromkeys(chains)), [path[-1] for path in (*paths, *alone)]
 
 
-def _container(obj: Any) -> str:
-    return (
-        f"the method {obj.__qualname__}" if is_a(obj, MethodType) else f"one {type(obj).__name__}"
-    )
+def _within(path: list[Any]) -> str:
+    """ "in one Workspace, in the method Workspace.close; " """
+    containers = [
+        f"in the {type(one).__name__} {one.__qualname__}"
+        if is_a(one, (MethodType, FunctionType))
+        else f"in one {type(one).__name__}"
+        for one in reversed(path[:-1])
+        if one is path[0] or not is_a(one, (CellType, dict, tuple))
+    ]
+    return ", ".join(containers) + "; " * bool(containers)
 
 
 def _is_of(obj: Any, *packages: str) -> bool:

@@ -5,6 +5,7 @@ allocate. child.py loads this file by path: it imports nothing of the package.
 import builtins
 import functools
 import importlib
+import itertools
 import marshal
 import os
 import sys
@@ -13,6 +14,7 @@ from types import ModuleType
 
 __builtins__ = vars(builtins).copy()  # as in child.py
 MOST_FRAMES = 40  # that tracemalloc keeps
+CALLS = itertools.count(1)
 FROZEN = "<frozen importlib._bootstrap>"  # Python leaves frames of this file out of tracebacks
 
 
@@ -49,11 +51,12 @@ def mark_calls(place: str, mark, names: dict) -> None:
 
     @functools.wraps(function)
     def called(*args, **options):
-        mark(f"{path} called")
+        number = next(CALLS)
+        mark(f"{path} called", number)
         try:
             return function(*args, **options)
         finally:
-            mark(f"{path} ended")
+            mark(f"{path} ended", number)
 
     setattr(owner, name, called if raw is function else type(raw)(called))
     for space in [
@@ -64,16 +67,14 @@ def mark_calls(place: str, mark, names: dict) -> None:
 
 
 def fewer(marks: list) -> list:
-    """Every second mark, and of each name the one with the most memory, if these aren't
+    """Every second mark or call, and of each name the one with the most memory, if these aren't
     nearly all.
     """
-    most = {}
-    for name, _, sizes in marks:
-        most[name] = max(most.get(name, 0), sum(sizes))
-    kept = [
-        mark for number, mark in enumerate(marks) if number % 2 or sum(mark[2]) == most[mark[0]]
-    ]
-    return kept if len(kept) < 0.9 * len(marks) else marks[1::2]
+    calls = list(dict.fromkeys(mark[2] for mark in marks))
+    highest = {mark[0]: mark[2] for mark in sorted(marks, key=lambda mark: sum(mark[-1]))}
+    few = {*calls[1::2], *highest.values()}
+    few = few if len(few) < 0.9 * len(calls) else {*calls[1::2]}
+    return [mark for mark in marks if mark[2] in few]
 
 
 class Imports:

@@ -64,6 +64,8 @@ def spans(obj: Any) -> list[tuple[int, int]]:
 def described(obj: Any) -> str:
     """ "ndarray of 4 MiB" """
     name = "mapping" if is_a(obj, mmap.mmap) else type(obj).__name__
+    if is_a(obj, type):
+        return f"class {type.__dict__['__name__'].__get__(obj)}"
     with suppress(Exception):  # it shows no bytes
         if is_a(obj, np.ndarray):
             size = np.ndarray.nbytes.__get__(obj)

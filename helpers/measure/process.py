@@ -33,6 +33,7 @@ CHILD, WATCH = (Path(__file__).with_name(name) for name in ("child.py", "watch.p
 LINUX = sys.platform == "linux"
 POSIX = os.name == "posix"
 START_LIMIT_S = 60.0  # for a fresh interpreter to start and load the function
+FENCED_S = START_LIMIT_S / 2  # where a command starts it
 GRACE_S = 5.0  # for a process that has reported to end by itself
 MOST_PRINTED = 64 * MiB  # what a function may print before it is stopped
 CREDENTIALS = struct.Struct("3i")  # pid, uid and gid of the sender, unix(7)
@@ -55,6 +56,10 @@ REPORT = {  # what a report may hold; anything else is dropped
     "marks": list,
     "marked": int,
 }
+
+
+class NotStarted(TimeoutError):
+    """What the function imports may be a program that doesn't end."""
 
 
 @dataclass(eq=False)
@@ -103,12 +108,11 @@ class Child:
 
     def greet(self, label: str, more: float = 0) -> None:
         """Waits until it has loaded what was sent, `more` seconds longer than usual; else
-        TimeoutError or TypeError.
+        NotStarted or TypeError.
         """
-        if not self.mail.greeting.wait(min(START_LIMIT_S + more, threading.TIMEOUT_MAX)):
-            raise TimeoutError(
-                f"{label}: a fresh interpreter did not start within {START_LIMIT_S + more:.0f} s"
-            )
+        most = (FENCED_S if self.has_command else START_LIMIT_S) + more
+        if not self.mail.greeting.wait(min(most, threading.TIMEOUT_MAX)):
+            raise NotStarted(f"{label}: a fresh interpreter did not start within {most:.0f} s")
         if self.mail.pid is None:
             self.mail.report.wait(START_LIMIT_S)
             raise self.not_loaded(label)
@@ -386,9 +390,9 @@ def _checked(report: Any) -> dict:
 
 
 def _is_mark(mark: Any) -> bool:
-    """A name, a time, and perhaps a size for each kind of memory."""
+    """A name, a time, the number of a call, bytes read; perhaps a size for each kind of memory."""
     kinds = [type(part) for part in mark] if type(mark) is tuple else []
-    return kinds in ([str, float], [str, float, int, int, int]) and isfinite(mark[1])
+    return kinds in ([str, float] + [int] * n for n in (2, 5)) and isfinite(mark[1])
 
 
 def named(function: Callable) -> str:

@@ -70,8 +70,9 @@ class IO:
 
 
 class Mark(NamedTuple):
-    """A moment that the function marked, in seconds since the call began, and its own growth until
-    then, in bytes.
+    """A moment that the function marked, in seconds since the call began; its own growth until
+    then, in bytes; and the bytes read until then. Where a call of `-f` begins and ends,
+    `call` is the same number.
     """
 
     name: str
@@ -79,10 +80,12 @@ class Mark(NamedTuple):
     anonymous: Count = None
     file: Count = None
     shared: Count = None
+    read_bytes: Count = None
+    call: int = 0
 
     @property
     def resident(self) -> int:
-        return sum(filter(None, self[2:]))
+        return sum(filter(None, self[2:5]))
 
 
 class Meter(NamedTuple):

@@ -486,7 +486,10 @@ def recording(watch: Watch, machine: Machine) -> Recording:
         value=value,
         **{name: message.get(name) for name in told},
         imports=tuple(message.get("imports", ())),
-        marks=tuple(Mark(*mark) for mark in message.get("marks", ())),
+        marks=tuple(
+            Mark(name, at, *sizes, read_bytes=read, call=call)
+            for name, at, call, read, *sizes in message.get("marks", ())
+        ),
         marked=message.get("marked", 0),
         virtual_peak=max(0, *virtual) if virtual else None,
         ended=child.ended,

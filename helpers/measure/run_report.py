@@ -2,16 +2,20 @@
 to go with it.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from ..units import MiB, in_words
-from .recording import METERS, Mark, Recording
+from .recording import METERS, Mark, Meter, Recording
 from .tables import NONE
 
 AT_THE_END = "“At the end” is what stayed when the call ended, with what it returned."
 MOST_MARKS = 20
+BELOW = {  # meters of a run, by the one that they stand below
+    "resident": [Meter("code imported meanwhile", "bytes", "imported")],
+    "heap": [Meter("heap, at the end, in a run of its own", "bytes", "heap_left")],
+    "read calls": [Meter("bytes read, from the cache too", "bytes", "io.read_bytes")],
+}
 
 
 def rows(runs: Sequence[Recording]) -> list[tuple[str, ...]]:
@@ -21,23 +25,11 @@ def rows(runs: Sequence[Recording]) -> list[tuple[str, ...]]:
     made = []
     for key, meter in METERS.items():
         if key != "heap" or runs[0].heap_peak is not None:
-            made.append((meter.title, *(_cell(run, meter.read(run), meter.unit) for run in runs)))
-        if key in ("anonymous", "file", "shared") or (
-            key == "heap" and runs[0].heap_peak is not None
-        ):
-            stayed = (
-                _cell(run, run.heap_left if key == "heap" else run.left.get(key)) for run in runs
-            )
+            for each in (meter, *BELOW.get(key, ())):
+                made.append((each.title, *(_cell(run, each.read(run), each.unit) for run in runs)))
+        if key in ("anonymous", "file", "shared"):
+            stayed = (_cell(run, run.left.get(key)) for run in runs)
             made.append((meter.title.replace("peak", "at the end"), *stayed))
-        if key == "read calls":
-            made.append(
-                (
-                    "bytes read, from the cache too",
-                    *(_cell(run, run.io.read_bytes) for run in runs),
-                )
-            )
-        if key == "resident":
-            made.append(("code imported meanwhile", *(_cell(run, run.imported) for run in runs)))
     names = dict.fromkeys(mark.name for run in runs for mark in run.marks)
     made += [(f"“{name}”", *(_at(name, run) for run in runs)) for name in list(names)[:MOST_MARKS]]
     more = len(names) - MOST_MARKS
@@ -52,28 +44,36 @@ def _cell(run: Recording, seen: float | None, unit: str = "bytes") -> str:
 
 
 def _at(name: str, run: Recording) -> str:
-    """The memory at a mark; if several have this name, at the highest."""
-    marks = sorted(
-        (mark for mark in run.marks if mark.name == name), key=lambda mark: mark.resident
-    )
-    several = f" (the highest of {len(marks):,})" if len(marks) > 1 else ""
-    return at(marks[-1]) + several if marks else NONE
+    """The memory at a mark; if several have this name, at the highest, or of the call that took and
+    read most.
+    """
+    calls = defaultdict(list)
+    for mark in run.marks:
+        calls[mark.call].append(mark)
+    marks = [mark for mark in run.marks if mark.name == name]
+    if not marks:
+        return NONE
+    most = max(marks, key=lambda mark: _took(calls[mark.call]))
+    which = f"the highest of {len(marks):,}"
+    if most.call > 0:
+        which = f"of {len(marks):,} calls, the one that took and read most"
+    return at(most) + f" ({which})" * (len(marks) > 1)
 
 
-def _beside(run: Recording, mark: Mark) -> bool:
-    """Was the curve far above this mark, in the samples before it and after it?"""
-    if run.anonymous is None or mark.anonymous is None:
-        return False
-    place = int(np.searchsorted(run.times, mark.time))
-    return (
-        min(run.anonymous[max(0, place - 1) : place + 1], default=0)
-        > 1.25 * mark.anonymous + 8 * MiB
-    )
+def _took(call: list[Mark]) -> tuple[int, ...]:
+    """The memory that a call took, and what it read; the memory at its end; its number."""
+    begin, end = (sum(filter(None, mark[2:6])) for mark in (call[0], call[-1]))
+    return end - begin, call[-1].resident, call[-1].call
 
 
 def at(mark: Mark) -> str:
     """ "34 MiB anonymous, 1 MiB file-backed after 0.12 s" """
-    kinds = {"anonymous": mark.anonymous, "file-backed": mark.file, "shared": mark.shared}
+    kinds = {
+        "anonymous": mark.anonymous,
+        "file-backed": mark.file,
+        "shared": mark.shared,
+        "read": mark.read_bytes,
+    }
     words = [
         f"{in_words(size, 'bytes')} {kind}"
         for kind, size in kinds.items()
@@ -85,16 +85,11 @@ def at(mark: Mark) -> str:
 def notes(run: Recording) -> Iterator[str]:
     """Sentences about what would mislead."""
     if run.missed:
-        seen, mark = (
-            in_words(size, "bytes") for size in (run.peak.resident - run.missed, run.peak.resident)
-        )
-        apart = f"its highest sample is {seen} resident, and the kernel's high-water mark is {mark}"
-        missing = "The peaks of the single kinds, and the curves, miss the difference"
-        yield f"The peak was too short for the sampler: {apart}. {missing}."
-    if any(_beside(run, mark) for mark in run.marks):
         yield (
-            "Marks have the memory of the process itself; the curve adds that of processes that it "
-            "started."
+            "The peak was too short for the sampler: its highest sample is "
+            f"{in_words(run.peak.resident - run.missed, 'bytes')} resident, and the kernel's "
+            f"high-water mark is {in_words(run.peak.resident, 'bytes')}. The peaks of the single "
+            "kinds, and the curves, miss the difference."
         )
     if run.marked > len(run.marks):
         yield (
@@ -103,8 +98,14 @@ def notes(run: Recording) -> Iterator[str]:
         )
     if run.marks:
         yield (
-            "A mark has the growth of the whole process since the run began. What one call took is "
-            "the difference between two marks."
+            "A mark has the growth of the whole process since the run began, and what it had read, "
+            "without other processes that it started. What one call took and read is the "
+            "difference between its two marks."
+        )
+    if run.heap_left is not None:
+        yield (
+            "The heap is what Python's own allocators, and numpy's, were asked for. Anonymous "
+            "memory has more: what libraries in C took, and what was freed and not given back."
         )
     if (run.imported or 0) >= MiB:
         size = in_words(run.imported, "bytes")

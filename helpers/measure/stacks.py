@@ -26,6 +26,8 @@ FALLBACK = (
     "all: {}."
 )
 NO_LINE = "  by no Python line: a library's own thread, or code that has changed sys.setprofile"
+SMALLER = "  In smaller stacks: {}. Shown are the largest, and of the next two those with a fifth."
+LEFT = "  At the end, {} was left. What stayed beyond that was freed, and an allocator keeps it."
 MAPPED, RESIZED, ARENAS = ", mapped", ", resized there", ", for small objects"
 NOTES = {
     MAPPED: (
@@ -70,7 +72,10 @@ def told(folder: Path, ends: Mapping[bool, str]) -> str:
         if not any(file.startswith(HERE) for file, _, _ in own):  # not `where` and the like
             sizes[moment][own, how] += size
     linecache.checkcache()
-    said = [f"What was allocated and not freed, by Python stack, in a run of its own with {tool}:"]
+    said = [
+        "What was asked for and not freed, touched or not (only what is touched is resident), by "
+        f"Python stack, in a run of its own with {tool}:"
+    ]
     least = LEAST * max(counted.total() for counted in sizes.values())
     counts = {moment: counted for moment, counted in sizes.items() if counted.total() > least}
     chosen = dict.fromkeys(stack for counted in counts.values() for stack in largest(counted))
@@ -80,10 +85,13 @@ def told(folder: Path, ends: Mapping[bool, str]) -> str:
         )
         frames = "".join(traceback.format_list(map(frame, lines))).rstrip() or NO_LINE
         said.append(f"  {parts}{how}:\n{frames}")
-    if not chosen:
-        said.append("  nothing was seen")
-    elif sizes["at the end"] and "at the end" not in counts:
-        said.append(f"  At the end, {in_words(sizes['at the end'].total(), 'bytes')} was left.")
+    rest = ", ".join(
+        f"{in_words(sum(counted[one] for one in counted.keys() - chosen), 'bytes')} {moment}"
+        for moment, counted in counts.items()
+    )
+    said.append(SMALLER.format(rest) if chosen else "  nothing was seen")
+    if chosen and sizes["at the end"] and "at the end" not in counts:
+        said.append(LEFT.format(in_words(sizes["at the end"].total(), "bytes")))
     said += [NOTES[how] for how in dict.fromkeys(how for _, how in chosen if how)]
     if ends[by_object] != "returned":
         said.append(f"That run's end: {ends[by_object]}.")

@@ -23,7 +23,7 @@ from .lesson import Lesson, markdown
 
 DRAWN = re.compile(r"\.(peak|left)\b")  # can be seen in the curves
 SEEN = re.compile(r"(peak|left|ended|error)\b")  # … or in how the run ended
-POINTS = 25  # of a curve
+POINTS = 20  # of a curve
 
 
 def casebook_page(cases: Iterable[files.Case], lessons: Sequence[Lesson]) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def _shown(case: files.Case) -> dict[str, Any]:
 
 
 def _issue(at: str) -> str:
-    return f"[{at}](https://github.com/{at.replace('#', '/issues/')})"
+    return f"[{at.partition('/')[2]}](https://github.com/{at.replace('#', '/issues/')})"
 
 
 def _measured(case: files.Case) -> dict[str, Any]:
@@ -110,15 +110,14 @@ def curves(runs: Comparison) -> list[dict[str, Any]]:
     """For each run its name, what it took in words, and samples (seconds, bytes): of each kind of
     memory, on top of those before it. `top` and `longest` are the same for all.
     """
-    stacks = {name: stack(run).cumsum(axis=0) for name, run in runs.items()}
-    top = max(MiB, *(int(each.max(initial=0)) for each in stacks.values()))
+    top = max(MiB, *(int(stack(run).sum(axis=0).max(initial=0)) for run in runs.values()))
     longest = max(run.times.max(initial=0) for run in runs.values())
     drawn = []
     for name, run in runs.items():
         sizes = ", ".join(f"{in_words(size, 'bytes')} {kind}" for size, kind in peaks(run))
         words = "; ".join(filter(None, [f"{sizes} at its peak", left_words(run), ended(run)]))
-        times, heights = thinned(run.times, stacks[name], POINTS)
-        lines = dict(zip(KINDS, heights.tolist(), strict=False))
+        times, heights = thinned(run.times, stack(run), POINTS)
+        lines = dict(zip(KINDS, heights.cumsum(axis=0).tolist(), strict=False))
         of_all = {"top": top, "longest": longest}
         drawn.append({"name": name, "words": words, "times": times, "lines": lines, **of_all})
     return drawn

@@ -41,6 +41,8 @@ POLICY = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-
 FOR_INSTRUCTORS = {"teacher", "controls"}  # tags of cells that only their edition has
 # what is said because nobody has worked in the lesson
 UNDONE = ".zc-verdict[data-outcome='not attempted'], .zc-none"
+# ends the summary under which a notebook folds what explains a measurement; a page has measured
+RUN_FIRST = "Run the cell first."
 
 
 class HandoutError(Exception):
@@ -142,6 +144,10 @@ def body(lesson: Lesson, edition: Edition, exercise: Callable[[str], Exercise]) 
     for line in [line for cell in tree.select(".prose")[:2] for line in cell.find_all(["p", "li"])]:
         if re.match(r"(Previous|Next)\b", line.get_text().strip()) and line.find("a"):
             line.decompose()
+    for fold in tree.select(".prose > details"):
+        if fold.summary.get_text().endswith(RUN_FIRST):
+            fold.summary.decompose()
+            fold.unwrap()
     if edition == "instructor":
         for details in tree.find_all("details"):
             details["open"] = ""

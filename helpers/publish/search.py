@@ -20,7 +20,7 @@ _BLOCKS = "p, li, dt, dd, tr, pre, div, h4, figcaption, summary, caption, blockq
 # index, what its pages say better.
 _LEFT_OUT = (
     "style, script, figcaption, nav, .folded, .answers, .zc-click, .minutes, [aria-hidden=true], "
-    ".lessons, [aria-labelledby=news], .gist, .messages"
+    ".lessons, [aria-labelledby=news], summary small, .messages"
 )
 _CALL = re.compile(r"(display\()?(exercise|quiz)\(")  # what these show stands below them
 _ANSWERS = ".zc-choice > :not(summary), .feedback"

@@ -19,6 +19,7 @@ import cloudpickle
 
 from .. import folders, owners, units
 from ..kernel import running_shell
+from ..measure.process import NotStarted
 from . import exercise_files, inside, state
 from .exercise_files import Answer, Hint
 from .judging import Attempt, Fence, NotYet, Verdict, must_be_readable
@@ -118,6 +119,9 @@ class Exercise:
                 verdict = Verdict("not attempted", f"{do} `{self.name}` and run the cell again.")
         except NotYet as slip:
             verdict = slip.verdict
+        except NotStarted as late:
+            why = "Is the machine busy, or does it import a program, which runs as it's imported?"
+            verdict = NotYet("still-running", f"{late}. {why}").verdict
         except KeyboardInterrupt:
             verdict = Verdict(
                 "not yet",

@@ -3,7 +3,7 @@ edition has it. Cells with the same id are the same cell. Cells are dicts, as in
 JSON.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -53,6 +53,44 @@ def merged(base: Sequence[Cell], mine: Sequence[Cell], theirs: Sequence[Cell]) -
     )
     brought = (name for name in own | cells if text(own.get(name)) != text(cells.get(name)))
     return Merged([cells[name] for name in order], tuple(brought), tuple(left))
+
+
+def note_of(cell: Cell) -> str:
+    """The id of the cell that a note of ours stands above; "" if it's no note, or the student has
+    written in it.
+    """
+    match cell["metadata"]:
+        case {"zero_copy_note": [str(name), words]} if words == "".join(cell["source"]):
+            return name
+    return ""
+
+
+def notes(mine: Sequence[Cell], theirs: Iterable[Cell]) -> dict[str, bool]:
+    """By the ids of the cells that have a note: does it still hold? It doesn't once the cell is as
+    the edition has it, or gone.
+    """
+    own = {cell.get("id"): text(cell) for cell in mine}
+    new = {cell["id"]: text(cell) for cell in theirs}
+    return {
+        name: own.get(name, new.get(name)) != new.get(name) for name in map(note_of, mine) if name
+    }
+
+
+def with_notes(made: Merged, hold: Mapping[str, bool], words: str) -> Iterator[Cell]:
+    """The merged cells, with a note in these `words` above each that was kept now, or whose note
+    still holds.
+    """
+    for cell in made.cells:
+        name = cell["id"]
+        if cell in made.kept or hold.get(name):
+            metadata = {"zero_copy_note": [name, words]}
+            yield {
+                "id": uuid4().hex[:8],
+                "cell_type": "markdown",
+                "metadata": metadata,
+                "source": words,
+            }
+        yield cell
 
 
 def text(cell: Cell | None) -> tuple | None:

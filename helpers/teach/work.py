@@ -32,7 +32,7 @@ from ..edition import Edition, edition
 from ..safe_files import exclusive, whole_file
 from ..units import in_unit
 from .exercise_files import checked_in
-from .merging import Cell, Merged, merged
+from .merging import Cell, Merged, merged, note_of, notes, with_notes
 from .notebook_files import NoNotebook, Notebook, content, read
 
 # in the student's folder: base/ holds what was handed out, before/ the copies as they were
@@ -41,6 +41,10 @@ EARLIER_COPIES = 3  # of a lesson
 STOP_ON_A_HUB = "stop your server (File > Hub Control Panel > Stop My Server)"
 CHANGED = (
     "This exercise has changed since this cell ran. Run it again: what is below is from before.\n"
+)
+KEPT = (
+    "> The course has another version of the next cell, or has it no more; yours stays. `{}` puts a"
+    " fresh copy of the lesson beside this one. Take over what you like, or delete this note."
 )
 RUNS_ALREADY = (
     "JupyterLab runs on your copies already. Open it at {}\n"
@@ -124,7 +128,11 @@ class Work:
             self._write(lesson, path, was)
             new += [] if known else [lesson]
             return f"{lesson.name} was gone: there is a fresh copy again." if known else ""
-        if _made_from(read(path, was)) == _digest_of(read(lesson)):
+        mine = read(path, was)
+        theirs = read(lesson)
+        if _made_from(mine) == _digest_of(theirs):
+            if not all(notes(mine["cells"], theirs["cells"]).values()) and not in_use():
+                self._write(lesson, path, was)
             return ""
         if any(path.is_relative_to(used) for used in in_use()):
             stop = (
@@ -203,10 +211,13 @@ class Work:
         with suppress(NoNotebook):
             handed_out = read(self._base(lesson, made_from))
             base = handed_out["cells"] if _digest_of(handed_out) == made_from else []
-        done = merged(base, mine["cells"], theirs["cells"])
+        own = [cell for cell in mine["cells"] if not note_of(cell)]
+        done = merged(base, own, theirs["cells"])
+        hold = notes(mine["cells"], theirs["cells"])
+        words = KEPT.format(folders.typed(f"fresh LESSON={lesson.name[:2]}"))
         source = {"edition": str(self.edition), "commit": self.edition.commit, "lesson": digest}
         notebook = mine | {
-            "cells": done.cells,
+            "cells": [*with_notes(done, hold, words)],
             # With what JupyterLab adds when it opens the notebook, or a fresh copy would be unsaved
             # at once.
             "metadata": (

@@ -21,7 +21,8 @@ FACTS = {  # by a piece of a line that makes arrays
     "arange": "Indexing with an array copies the rows it picks; a slice is a view.",
     "astype": "`astype` copies even if the dtype is already right, unless you say `copy=False`.",
     "flatten": (
-        "`flatten` always copies; `reshape` and `ravel` copy only if the order has to change."
+        "`flatten` always copies; `reshape` and `ravel` don't if the numbers lie one after "
+        "another in that order already."
     ),
     " / ": "`a / b` makes a new array; `a /= b` writes to `a`.",
 }

@@ -10,7 +10,7 @@
     hang stuck freeze deadlock, release free return, full space, disk diskspace drive, double twice, train epoch`
     .split(",").map(words => words.trim().split(" "));
   const LESS = 0.7;  // what such a word is worth, and one that only begins so
-  const WORTH = [["h3", 3], [".says", 2.5], [".words", 2.5], [".gist", 1.2], ["details", 1]];
+  const WORTH = [["h3", 3], [".says", 2.5], [".words", 2.5], ["small", 1.2], ["details", 1]];
   const LIKE = 0.35;  // of the best one's score
 
   const open = () => {
@@ -38,7 +38,7 @@
     for (const [where, much] of WORTH)
       for (const part of one.querySelectorAll(where))
         for (const word of wordsOf(part.textContent).map(stem)) worth.set(word, Math.max(much, worth.get(word) || 0));
-    const said = [...one.querySelectorAll("h3, .says code")].map(part => plain(part.textContent));
+    const said = [...one.querySelectorAll("h3, .says li")].map(part => plain(part.textContent));
     said.push(...plain(one.querySelector(".words")?.textContent || "").split(", "));
     return {id: one.id, title: one.querySelector("h3").innerHTML, worth: [...worth], said: said.filter(text => text.length > 3)};
   });
