@@ -16,6 +16,10 @@ from .run import holds, measured
 LINK = re.compile(r"\[([^]]+)\]\(#([\w-]+)\)")
 # "slices" and "keeping" are about a slice, and to keep
 STEM = re.compile(r"(?<=\w{4})(ing|ies|es|ed|s)$")
+# what people exchange, as it begins: the page's filter has the same
+SAME = """grow rise climb increas leak, ram memory, remain stay keep, kill oom, disk drive,
+delet remov purg clean, hang stuck freez deadlock, releas free return, doubl twice, train epoch"""
+ALIKE = [words.split() for words in SAME.split(",")]
 SIGN = {True: "✓", False: "✗", None: "not measured here"}
 
 
@@ -68,8 +72,9 @@ def cases(words: str = "") -> Table:
 
 
 def _count(text: str, word: str) -> int:
-    """How many words of the text begin so?"""
-    return len(re.findall(rf"(?<!\w){re.escape(word)}", text))
+    """How many words of the text begin so, or as one that people use for it?"""
+    words = next((words for words in ALIKE if word in words), [word])
+    return len(re.findall(rf"(?<!\w)({'|'.join(map(re.escape, words))})", text))
 
 
 def _listed(caption: str, pairs: Iterable[tuple[str, files.Case]]) -> Table:
