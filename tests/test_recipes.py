@@ -25,7 +25,7 @@ PROSE = "\n".join(
 )
 BEFORE = {
     "keep": "under a name of its own:",
-    "publish": "nobody does.\n\n**Mend it:**",
+    "publish": "nobody does.\n\n</details>\n\n**Mend it:**",
     "go back": "To go back,",
 }
 LINES = {
