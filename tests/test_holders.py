@@ -375,7 +375,6 @@ CALLBACKS = {
     "atexit.register(self.close)": "in the method Export.close",
     "atexit.register(lambda: self.close())": "in the function Export.__init__.<locals>.<lambda>",
     "atexit.register(functools.partial(Export.close, self))": "in one partial",
-    "atexit.register(Export.close, self=self)": "in one dict",
 }
 
 
@@ -394,7 +393,8 @@ def test_what_only_c_code_keeps_is_told_up_to_what_c_code_has(
     rows = weakref.ref(export.rows)
     del export
     (chain,) = who_holds(rows()).chains
-    assert chain.where == f"in one Export, {CALLBACKS[registers]}; {holders.IN_C}"
+    assert chain.where.startswith(f"in one Export, {CALLBACKS[registers]}")
+    assert chain.where.endswith(f"; {holders.IN_C}"), "since Python 3.14, atexit has a list"
 
 
 def test_a_cycle_that_only_the_collector_frees_and_one_within_an_object(lesson: dict) -> None:

@@ -277,7 +277,7 @@ def test_the_stack_names_the_line_that_keeps_and_not_the_temporary():
     assert "# goes" not in run.stack
     assert "only what is touched is resident" in head
     assert re.search(r"\n  In smaller stacks: \d.* at the peak\. Shown are the largest,", run.stack)
-    assert "left. What stayed beyond that was freed, and an allocator keeps it." in run.stack
+    assert "left. What is resident beyond that, an allocator keeps after it was freed" in run.stack
     assert "measure/" not in run.stack
     assert measure(temporary_then_kept).stack is None
 

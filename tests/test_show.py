@@ -34,7 +34,7 @@ from helpers import widgets
 from helpers.lessons.copying.figures import recorded_table
 from helpers.lessons.reading.quadrants import quadrants
 from helpers.measure import Comparison
-from helpers.measure.recording import IO, Faults, Switches
+from helpers.measure.recording import IO, Faults, Mark, Switches
 from helpers.measure.sharing import Shares, Sharing
 from helpers.show import Table, bars, copy_paths, curves, shared_table, table
 from helpers.show.curves import POINTS, thinned
@@ -149,6 +149,11 @@ def test_a_panel_says_how_a_run_ended(end: str, words: str):
     shown = curves(comparison(recording("broken", 64, ended=end), recording("whole", 64)))
     assert shown.alt.count(words) == 1
     assert words in " ".join(texts(shown))
+
+
+def test_a_mark_with_a_long_name_shows_its_end():
+    run = replace(recording("alone", 5), marks=(Mark("Neighbors.radius_neighbors called", 0.1),))
+    assert "…radius_neighbors called" in texts(curves(run))
 
 
 def test_a_run_that_ended_before_its_first_sample():

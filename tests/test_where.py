@@ -171,6 +171,15 @@ def test_parts_have_parts_and_the_same_name_may_come_twice(registered: Callable)
     assert shown["left, frame"].size == 16
 
 
+def test_of_a_list_each_array_has_its_owner():
+    large = np.zeros(5000)
+    shown = where(["text", large[:9], large[9:12].copy()])
+    assert [(name, part.owners[-1][1]) for name, part in shown.items()] == [
+        ("[1]", "owns its 39.1 KiB"),
+        ("[2]", "owns its 24 B"),
+    ]
+
+
 def test_what_raises_or_has_no_end_becomes_a_line(registered: Callable):
     def broken(picture):
         yield "pixels", picture.pixels

@@ -234,11 +234,10 @@ def from_c(path: list[Any], ours: list[list[Any]]) -> list[Any]:
     but `ours` refers to; [] if there's none among the first MOST_MET that lead there.
     """
     ways = [path]
-    held = []
-    ours = {id(ways), id(held), *map(id, ours)}
+    ours = {id(ways), *map(id, ours)}
     met = set()
     for way in ways:
-        held[:] = [one for one in gc.get_referrers(way[0]) if id(one) not in ours]
+        held = [one for one in gc.get_referrers(way[0]) if id(one) not in ours]
         if not held:
             return way
         for one in held:
@@ -246,6 +245,7 @@ def from_c(path: list[Any], ours: list[list[Any]]) -> list[Any]:
                 ways.append([one, *way])
                 ours.add(id(ways[-1]))
                 met.add(id(one))
+        del held  # which refers to them, too
     return []
 
 

@@ -306,8 +306,16 @@ def call(
 
     def note(name, call):
         report["marked"] = report.get("marked", 0) + 1
-        seen = clock(), call or -report["marked"], read.all().get("rchar", 0), read.sizes(*KINDS)
-        marked.append((str(name)[:LONGEST_NAME], *seen))
+        call = call or -report["marked"]
+        marked.append(
+            (
+                str(name)[:LONGEST_NAME],
+                clock(),
+                call,
+                read.all().get("rchar", 0),
+                read.sizes(*KINDS),
+            )
+        )
         if len(marked) >= MOST_MARKS:
             marked[:] = inside.fewer(marked)
 

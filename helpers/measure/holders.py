@@ -326,11 +326,7 @@ def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]
         if id(path[-1]) not in shown_there
         or not any(_is_of(obj, "IPython.", "ipykernel.") for obj in path)
     ]
-    ways = [(path, from_c(path, alone)) for path in alone]
-    unnamed = Counter(
-        (sought.described(path[-1]), _within(way or path) + (IN_C if way else IN_A_CYCLE))
-        for path, way in ways
-    )
+    unnamed = Counter((sought.described(path[-1]), _above(path, alone)) for path in alone)
     chains += [
         Chain(what + (f", {n:,} of them" if n > 1 else ""), "", where)
         for (what, where), n in unnamed.items()
@@ -338,16 +334,18 @@ def _chains(sought: File | Object, roots: Roots) -> tuple[list[Chain], list[Any]
     return list(dict.fromkeys(chains)), [path[-1] for path in (*paths, *alone)]
 
 
-def _within(path: list[Any]) -> str:
-    """ "in one Workspace, in the method Workspace.close; " """
+def _above(path: list[Any], ours: list[list[Any]]) -> str:
+    """ "in one Workspace, in the method Workspace.close; no name was found: …" """
+    way = from_c(path, ours)
+    outermost, *_ = path = way or path
     containers = [
         f"in the {type(one).__name__} {one.__qualname__}"
         if is_a(one, (MethodType, FunctionType))
         else f"in one {type(one).__name__}"
         for one in reversed(path[:-1])
-        if one is path[0] or not is_a(one, (CellType, dict, tuple))
+        if one is outermost or not is_a(one, (CellType, dict, tuple))
     ]
-    return ", ".join(containers) + "; " * bool(containers)
+    return ", ".join(containers) + "; " * bool(containers) + (IN_C if way else IN_A_CYCLE)
 
 
 def _is_of(obj: Any, *packages: str) -> bool:

@@ -11,10 +11,10 @@ from .tables import NONE
 
 AT_THE_END = "“At the end” is what stayed when the call ended, with what it returned."
 MOST_MARKS = 20
-BELOW = {  # meters of a run, by the one that they stand below
-    "resident": [Meter("code imported meanwhile", "bytes", "imported")],
-    "heap": [Meter("heap, at the end, in a run of its own", "bytes", "heap_left")],
-    "read calls": [Meter("bytes read, from the cache too", "bytes", "io.read_bytes")],
+BELOW = {  # meters, by the one that they stand below
+    "resident": Meter("code imported meanwhile", "bytes", "imported"),
+    "heap": Meter("heap, at the end, in a run of its own", "bytes", "heap_left"),
+    "read calls": Meter("bytes read, from the cache too", "bytes", "io.read_bytes"),
 }
 
 
@@ -25,7 +25,7 @@ def rows(runs: Sequence[Recording]) -> list[tuple[str, ...]]:
     made = []
     for key, meter in METERS.items():
         if key != "heap" or runs[0].heap_peak is not None:
-            for each in (meter, *BELOW.get(key, ())):
+            for each in filter(None, (meter, BELOW.get(key))):
                 made.append((each.title, *(_cell(run, each.read(run), each.unit) for run in runs)))
         if key in ("anonymous", "file", "shared"):
             stayed = (_cell(run, run.left.get(key)) for run in runs)
@@ -54,10 +54,10 @@ def _at(name: str, run: Recording) -> str:
     if not marks:
         return NONE
     most = max(marks, key=lambda mark: _took(calls[mark.call]))
-    which = f"the highest of {len(marks):,}"
+    which = "the highest of {:,}"
     if most.call > 0:
-        which = f"of {len(marks):,} calls, the one that took and read most"
-    return at(most) + f" ({which})" * (len(marks) > 1)
+        which = "of {:,} calls, the one that took and read most"
+    return at(most) + f" ({which.format(len(marks))})" * (len(marks) > 1)
 
 
 def _took(call: list[Mark]) -> tuple[int, ...]:
@@ -104,8 +104,9 @@ def notes(run: Recording) -> Iterator[str]:
         )
     if run.heap_left is not None:
         yield (
-            "The heap is what Python's own allocators, and numpy's, were asked for. Anonymous "
-            "memory has more: what libraries in C took, and what was freed and not given back."
+            "The heap is what Python's own allocators, and numpy's, were asked for, touched or not."
+            " Anonymous memory is what was touched: by libraries in C too, and also what was freed "
+            "and not given back."
         )
     if (run.imported or 0) >= MiB:
         size = in_words(run.imported, "bytes")

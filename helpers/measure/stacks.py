@@ -27,7 +27,10 @@ FALLBACK = (
 )
 NO_LINE = "  by no Python line: a library's own thread, or code that has changed sys.setprofile"
 SMALLER = "  In smaller stacks: {}. Shown are the largest, and of the next two those with a fifth."
-LEFT = "  At the end, {} was left. What stayed beyond that was freed, and an allocator keeps it."
+LEFT = (
+    "  At the end, {} was left. What is resident beyond that, an allocator keeps after it was "
+    "freed, or it came with imported code."
+)
 MAPPED, RESIZED, ARENAS = ", mapped", ", resized there", ", for small objects"
 NOTES = {
     MAPPED: (

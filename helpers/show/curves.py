@@ -1,6 +1,5 @@
 """Memory over time: one panel per method, all on the same scale."""
 
-import textwrap
 from collections.abc import Sequence
 from functools import partial
 
@@ -185,7 +184,7 @@ def _plot(
     for mark in recording.marks[:POINTS]:
         ax.axvline(mark.time * factor, color=QUIET, linewidth=0.7, linestyle=":")
     for mark in _labelled(recording, longest):
-        words = textwrap.shorten(mark.name, 24, placeholder="…")
+        words = mark.name if len(mark.name) < 25 else f"…{mark.name[-23:]}"
         x = mark.time * factor + 0.01 * end
         ax.text(x, 0.98 * top, words, rotation=90, va="top", color=QUIET)
     if guess is not None:

@@ -1,8 +1,10 @@
 """The standard library: ctypes' pointers, whose buffer is the address itself, blocks of shared
-memory, and BytesIO.
+memory, BytesIO, and lists and tuples of arrays.
 """
 
-from ...owners import address_of, link_of
+import numpy as np
+
+from ...owners import address_of, is_a, link_of
 from ..whereabouts import describes, of_buffer
 
 
@@ -14,6 +16,11 @@ def pointer(x):
     elif address := address_of(x):
         target = getattr(x, "contents", f"something at {address:#x}: a bare address tells no size")
     return [("the pointer", of_buffer(x)), ("its target", target)]
+
+
+@describes("builtins.list", "builtins.tuple")
+def arrays(x):
+    return [(f"[{n}]", one) for n, one in enumerate(x) if is_a(one, np.ndarray)] or of_buffer(x)
 
 
 @describes("_io.BytesIO")
