@@ -19,13 +19,7 @@ ROW = {
     "control": '"a.copy()"',
     "tasks": '["a part of an array"]',
 }
-each_library = pytest.mark.parametrize(
-    "library",
-    [
-        pytest.param(one, id=one.name, marks=[] if one.name == "numpy" else pytest.mark.slow)
-        for one in files.libraries()
-    ],
-)
+each_library = pytest.mark.parametrize("library", files.libraries(), ids=lambda one: one.name)
 
 
 def written(folder: Path, **changed: str) -> Path:
@@ -35,6 +29,7 @@ def written(folder: Path, **changed: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @each_library
 def test_each_call_and_its_control_do_what_the_row_says(library: files.Library):
     """With other versions than it was run with last, a row that has changed says so in its note."""
@@ -50,7 +45,7 @@ def test_each_call_and_its_control_do_what_the_row_says(library: files.Library):
     assert not wrong
 
 
-@pytest.mark.parametrize("library", files.libraries(), ids=lambda one: one.name)
+@each_library
 def test_each_row_was_run_with_two_versions(library: files.Library):
     newest, *others = kept(library)
     assert others

@@ -26,6 +26,7 @@ MOVED = ("rchar", "wchar")
 def main() -> None:
     job = json.load(sys.stdin)
     print(json.dumps({name: version(name) for name in job["versions"]}), flush=True)
+    gc.freeze()  # a collection in a fork would copy every page that has objects
     for row in job["rows"]:
         reader, writer = os.pipe()
         if os.fork() == 0:
