@@ -26,13 +26,15 @@ MOVED = ("rchar", "wchar")
 def main() -> None:
     job = json.load(sys.stdin)
     print(json.dumps({name: version(name) for name in job["versions"]}), flush=True)
+    names = {"SIZE": SIZE, "N": SIZE // 8}
+    exec(job["imports"], names)
     gc.freeze()  # a collection in a fork would copy every page that has objects
     for row in job["rows"]:
         reader, writer = os.pipe()
         if os.fork() == 0:
             with scratch_folder("copies") as folder, open(writer, "w") as told:
                 os.chdir(folder)
-                told.write(json.dumps(_told(job["imports"], row)))
+                told.write(json.dumps(_told(job["in_each"], row, names)))
             os._exit(0)
         os.close(writer)
         with open(reader) as told:
@@ -41,10 +43,9 @@ def main() -> None:
         print(found or json.dumps({"error": "it ended without a word"}), flush=True)
 
 
-def _told(imports: str, row: dict[str, str]) -> dict[str, Any]:
-    names = {"SIZE": SIZE, "N": SIZE // 8}
+def _told(in_each: str, row: dict[str, str], names: dict[str, Any]) -> dict[str, Any]:
     try:
-        exec(imports, names)  # here, because the threads of some libraries don't survive a fork
+        exec(in_each, names)
         return tried(row, names)
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}

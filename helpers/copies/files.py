@@ -58,8 +58,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Library:
-    """The rows of one file. `imports`: statements that every row begins with; `versions`: names of
-    the distributions whose versions the answers depend on.
+    """The rows of one file. `imports`: statements before all rows; `in_each`: before each, in a fork
+    of its own, for a library whose threads don't survive one; `versions`: names of the
+    distributions whose versions the answers depend on.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Library:
     imports: str
     versions: list[str]
     rows: list[Row]
+    in_each: str = ""
 
 
 @cache
@@ -80,8 +82,8 @@ def read(path: Path) -> Library:
     except tomllib.TOMLDecodeError as error:
         refuse(path, 0, f"not TOML: {error}")
     head = {key: value for key, value in known.items() if not isinstance(value, dict)}
-    wanted = {field.name for field in fields(Library)} - {"name", "rows"}
-    if head.keys() != wanted:
+    wanted = {field.name for field in fields(Library)} - {"name", "rows", "in_each"}
+    if head.keys() - {"in_each"} != wanted:
         refuse(path, 0, f"wanted at its beginning: {', '.join(sorted(wanted))}; not {[*head]}")
     rows = [_row(path, name, front) for name, front in known.items() if isinstance(front, dict)]
     return Library(path.stem, rows=rows, **head)

@@ -65,7 +65,8 @@ def run(library: Library, rows: Sequence[Row] = ()) -> Run:
     rows = rows or library.rows
     jobs = [asdict(row) for row in rows]
     jobs += [job | {"call": job["control"]} for job in jobs]
-    job = {"imports": library.imports, "versions": library.versions, "rows": jobs}
+    job = {"imports": library.imports, "in_each": library.in_each}
+    job |= {"versions": library.versions, "rows": jobs}
     ended = subprocess.run(
         [sys.executable, "-m", f"{__package__}.child"],
         input=json.dumps(job),

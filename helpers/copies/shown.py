@@ -2,11 +2,13 @@
 versions.
 """
 
+import ast
 import re
 from importlib.util import find_spec
 
 from ..measure import NotMeasuredHere
 from ..show import Table
+from ..teach.source import imported
 from .files import Library, Row, libraries
 from .run import Run, run
 
@@ -58,7 +60,9 @@ def _lines(library: Library, rows: list[Row]) -> list[tuple[str, ...]]:
 
 
 def modules(library: Library) -> list[str]:
-    return re.findall(r"(?m)(?:^|; *)(?:import|from) (\w+)", library.imports)
+    """What its rows import, in all of them."""
+    tree = ast.parse(f"{library.imports}\n{library.in_each}")
+    return [name for node in tree.body for name in imported(node)]
 
 
 def does(row: Row, ran: Run) -> str:
