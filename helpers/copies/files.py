@@ -58,9 +58,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Library:
-    """The rows of one file. `imports`: statements before all rows; `in_each`: before each, in a fork
-    of its own, for a library whose threads don't survive one; `versions`: names of the
-    distributions whose versions the answers depend on.
+    """The rows of one file. `imports`: statements before all rows; `in_each`: in the fork of each,
+    for a library whose threads don't survive one; `versions`: names of the distributions whose
+    versions the answers depend on.
     """
 
     name: str

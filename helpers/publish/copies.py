@@ -29,21 +29,25 @@ def copies_page() -> dict[str, Any]:
         "count": len(rows),
         "differing": [row for row in rows if row.differs],
         "tasks": tasks,
-        "runs": {library.name: _runs(library) for library in known},
+        "runs": {library.name: [versions(ran) for ran in kept(library)] for library in known},
+        "measured": {library.name: _measured(library) for library in known},
     }
 
 
-def _runs(library: Library) -> list[dict[str, Any]]:
-    return [
-        {"versions": versions(ran), "seen": {row.name: _seen(row, ran) for row in library.rows}}
-        for ran in kept(library)
-    ]
+def _measured(library: Library) -> dict[str, list[str]]:
+    """By row what was measured: a line for all versions, or one for each that differ."""
+    runs = kept(library)
+    found = {row.name: [_seen(row, ran) for ran in runs] for row in library.rows}
+    return {
+        name: lines[:1]
+        if len(set(lines)) == 1
+        else [f"with {versions(ran)}, {line}" for ran, line in zip(runs, lines, strict=True)]
+        for name, lines in found.items()
+    }
 
 
 def _seen(row: Row, ran: Run) -> str:
     """What was measured of the call, and of its control."""
-    if row.name not in ran.found:
-        return ""
     call, control = ran.found[row.name]
     return f"{_told(row, call)}; `{row.control}`: {_told(row, control)}"
 
