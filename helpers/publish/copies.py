@@ -26,6 +26,7 @@ def copies_page() -> dict[str, Any]:
             *(Section(library.name, library.title) for library in known),
         ],
         "libraries": known,
+        "titles": {library.name: library.title for library in known},
         "count": len(rows),
         "differing": [row for row in rows if row.differs],
         "tasks": tasks,
