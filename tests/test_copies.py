@@ -58,6 +58,14 @@ def test_a_reader_s_words_find_calls_and_run_them():
     found = copies("numpy flatten")
     assert ("a.flatten()", "copies") in {row[1:3] for row in found.rows}
     assert "numpy" in {row[0] for row in copies().rows}
+    assert "copies() lists" in copies("no such call").caption
+
+
+def test_a_library_that_ends_early_says_why():
+    library = files.Library("numpy", "numpy", "raise ImportError('no such library')", [], [])
+    row = next(row for one in files.libraries() for row in one.rows)
+    with pytest.raises(RuntimeError, match="no such library"):
+        run(library, [row])
 
 
 def test_a_row_that_says_the_opposite_is_found(tmp_path: Path):
@@ -84,7 +92,6 @@ def test_a_call_that_raises_is_neither(tmp_path: Path):
 )
 def test_what_is_between_is_neither(share: float, verdict: str):
     assert Found(took=share).verdict("memory") == verdict
-    assert Found(moved=share).verdict("calls") == verdict
 
 
 @pytest.mark.parametrize(

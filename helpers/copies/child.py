@@ -20,7 +20,6 @@ from ..units import MiB
 
 SIZE = 16 * MiB
 FRESH_PEAK = "5"  # what to write to clear_refs: proc_pid_clear_refs(5)
-MOVED = ("rchar", "wchar")
 
 
 def main() -> None:
@@ -53,20 +52,19 @@ def _told(in_each: str, row: dict[str, str], names: dict[str, Any]) -> dict[str,
 
 def tried(row: dict[str, str], names: dict[str, Any]) -> dict[str, float | None]:
     """Of the source's bytes, as a share of SIZE: `shared`, those that the result shows (None if it
-    has no address); `took`, anonymous and shared memory that the call took at its peak; `moved`,
-    what read and write calls moved.
+    has no address); `took`, anonymous and shared memory that the call took at its peak.
     """
     exec(row["given"], names)
     source = spans(eval(row["source"], names)) if row["by"] == "address" else None
     gc.collect()
     gc.disable()
     Path("/proc/self/clear_refs").write_text(FRESH_PEAK)
-    memory, moved = _memory(), _moved()
+    memory = _memory()
     result = eval(row["call"], names)
-    now, moved = _memory(), _moved() - moved
+    now = _memory()
     files = now["RssFile"] - memory["RssFile"]
     took = now["VmHWM"] - memory["VmRSS"] - max(0, files)
-    return {"shared": _share(spans(result), source), "took": took / SIZE, "moved": moved / SIZE}
+    return {"shared": _share(spans(result), source), "took": took / SIZE}
 
 
 def _memory() -> dict[str, int]:
@@ -75,13 +73,10 @@ def _memory() -> dict[str, int]:
     return {key[:-1]: int(value) << 10 for key, value, unit in (x for x in lines if x[-1] == "kB")}
 
 
-def _moved() -> int:
-    lines = (line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
-    return sum(int(value) for key, value in lines if key in MOVED)
-
-
-def spans(x: Any) -> list[tuple[int, int]] | str | None:
-    """From and up to which addresses its bytes lie; of a path, itself; None if it has none."""
+def spans(x: Any) -> list[tuple[int, int, str]] | str | None:
+    """From and up to which addresses its bytes lie, and in which file; of a path, itself; None if
+    it has none.
+    """
     if isinstance(x, Path):
         return str(x.resolve())
     try:

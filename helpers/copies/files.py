@@ -15,7 +15,7 @@ from ..teach.exercise_files import read_text, refuse
 
 FOLDER = DATA / "copies"
 LENDS, COPIES = "lends", "copies"
-INSTRUMENTS = ("address", "memory", "calls")
+INSTRUMENTS = ("address", "memory")
 MOST_WORDS = 25  # of a quotation
 
 
@@ -27,7 +27,7 @@ class Row:
     call     an expression, whose value is the result
     source   an expression: whose bytes the result shows, if it lends them
     does     "lends" or "copies"
-    by       what tells it: the result's address, memory that appeared, or bytes that calls moved
+    by       what tells it: the result's address, or memory that appeared
     control  an expression that does the opposite, for the same instrument
     tasks    what somebody wants to do with it
     says, at, of   what is said, where, and of which version; `said`: what that makes one expect

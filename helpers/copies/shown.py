@@ -9,10 +9,9 @@ from importlib.util import find_spec
 from ..measure import NotMeasuredHere
 from ..show import Table
 from ..teach.source import imported
+from ..widgets import progress_bar
 from .files import Library, Row, libraries
 from .run import Run, run
-
-MOST = 40  # rows that are run
 
 
 def copies(words: str = "") -> Table:
@@ -31,13 +30,12 @@ def copies(words: str = "") -> Table:
         for one in libraries()
         if (rows := [row for row in one.rows if _has(one, row, wanted)])
     ]
-    shown = [line for one, rows in found for line in _lines(one, rows[:MOST])]
-    count = sum(len(rows) for _, rows in found)
-    return Table(
-        f"{count} calls. The page Does it copy? says what their documentation says.",
-        ("what", "call", "what it does", "as run with"),
-        shown,
-    )
+    bar = progress_bar(found, desc="running calls", unit="library")
+    shown = [line for one, rows in bar for line in _lines(one, rows)]
+    caption = f"{len(shown)} calls. The page Does it copy? says what their documentation says."
+    if not shown:
+        caption = "No call has all of these words. copies() lists the libraries and the tasks."
+    return Table(caption, ("what", "call", "what it does", "as run with"), shown)
 
 
 def tasks(library: Library) -> list[str]:

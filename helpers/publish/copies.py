@@ -60,5 +60,4 @@ def _told(row: Row, found: Found) -> str:
         if found.shared is None:
             return "it has no address"
         return f"{found.shared:.0%} of its bytes lie in those of `{row.source}`"
-    share, what = (found.took, "appeared") if row.by == "memory" else (found.moved, "moved")
-    return f"{what} {share:.2f} times the data"
+    return f"memory of {found.took:.2f} times the data appeared"
