@@ -361,7 +361,7 @@ def test_all_can_be_read_without_javascript(browser: Browser, sample: Path):
 def test_the_keyboard_comes_to_the_text_first_and_sees_where_it_is(page: Page, sample: Path):
     page.goto((sample / "student/02_copy_all.html").as_uri())
     stops = []
-    for _ in range(11):
+    for _ in range(12):
         page.keyboard.press("Tab")
         focus = page.evaluate_handle("document.activeElement")
         stops.append(focus.evaluate("one => one.textContent.trim().split('\\n')[0]"))

@@ -39,6 +39,7 @@ STEMS = (
     "casebook",
     "claims",
     "desk_sheet",
+    "does_it_copy",
     "glossary",
     "index",
     "measure_your_own_code",

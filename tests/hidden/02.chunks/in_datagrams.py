@@ -4,16 +4,17 @@ import socket
 
 
 def copy_small(source, target):
-    pairs = []
+    receivers = []
     size = source.stat().st_size
     with open(source, "rb", buffering=0) as file:
         for _ in range(480):
             sender, receiver = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
             sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**21)
-            pairs.append((sender, receiver))
+            receivers.append(receiver)
             for _ in range(size // 480 // 30_000 + 1):
                 sender.send(file.read(30_000))
+            sender.close()
     with open(target, "wb") as copy:
-        for _, receiver in pairs:
+        for receiver in receivers:
             for _ in range(size // 480 // 30_000 + 1):
                 copy.write(receiver.recv(30_000))
