@@ -163,6 +163,16 @@ BAD = {
         "case.md, line 6: lessons: wanted: a list of strings",
     ),
     "no reports": ("[reports]", "[asserts2]", "no such key"),
+    "no costs": (
+        "lessons =",
+        'looks = {text = "mmap"}\nlessons =',
+        "case.md, line 6: looks: wanted: text and costs",
+    ),
+    "no pattern": (
+        "lessons =",
+        'looks = {text = "(", costs = "peak"}\nlessons =',
+        r"case.md, line 6: looks: '\(' is no pattern",
+    ),
     "another family": (
         'see = ["refused"',
         'see = ["denied"',

@@ -174,11 +174,19 @@ def _fault(front: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[str, str
                 "no programs"
             ),
         )
-    for text in front.get("asserts", ()):
-        try:
-            ast.parse(text, mode="eval")
-        except SyntaxError as error:
-            return "asserts", f"{text!r} is no expression: {error.msg}"
+    looks = front.get("looks", {"text": "", "costs": "0"})
+    if looks.keys() != {"text", "costs"}:
+        return "looks", f"wanted: text and costs, not {', '.join(looks)}"
+    try:
+        re.compile(looks["text"])
+    except re.error as error:
+        return "looks", f"{looks['text']!r} is no pattern: {error}"
+    for key, texts in {"asserts": front.get("asserts", ()), "looks": [looks["costs"]]}.items():
+        for text in texts:
+            try:
+                ast.parse(text, mode="eval")
+            except SyntaxError as error:
+                return key, f"{text!r} is no expression: {error.msg}"
     return None
 
 
