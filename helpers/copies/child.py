@@ -15,11 +15,11 @@ from typing import Any
 
 from ..folders import scratch_folder
 from ..measure import where
+from ..measure.child import Counters
 from ..measure.whereabouts import Whereabouts
 from ..units import MiB
 
 SIZE = 16 * MiB
-FRESH_PEAK = "5"  # what to write to clear_refs: proc_pid_clear_refs(5)
 
 
 def main() -> None:
@@ -58,19 +58,13 @@ def tried(row: dict[str, str], names: dict[str, Any]) -> dict[str, float | None]
     source = spans(eval(row["source"], names)) if row["by"] == "address" else None
     gc.collect()
     gc.disable()
-    Path("/proc/self/clear_refs").write_text(FRESH_PEAK)
-    memory = _memory()
+    meters = Counters()
+    (resident,) = meters.reset_high_water()
+    (mapped,) = meters.sizes(b"RssFile")
     result = eval(row["call"], names)
-    now = _memory()
-    files = now["RssFile"] - memory["RssFile"]
-    took = now["VmHWM"] - memory["VmRSS"] - max(0, files)
+    peak, now_mapped = meters.sizes(b"VmHWM", b"RssFile")
+    took = peak - resident - max(0, now_mapped - mapped)
     return {"shared": _share(spans(result), source), "took": took / SIZE}
-
-
-def _memory() -> dict[str, int]:
-    """In bytes: see proc_pid_status(5)."""
-    lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
-    return {key[:-1]: int(value) << 10 for key, value, unit in (x for x in lines if x[-1] == "kB")}
 
 
 def spans(x: Any) -> list[tuple[int, int, str]] | str | None:
