@@ -14,6 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from helpers import publish
 from helpers.casebook import files
+from helpers.copies.files import libraries
 from helpers.measure.tables import html_table
 from helpers.show import Table
 from helpers.show.figure import picture
@@ -93,7 +94,9 @@ def exercise(key: str) -> Exercise:
     return {EXERCISE.key: EXERCISE}[key]
 
 
-handouts = partial(publish.handouts, exercise=exercise, cases=CASES)
+# its rows have all that a row can have
+CALLS = [library for library in libraries() if library.name == "polars"]
+handouts = partial(publish.handouts, exercise=exercise, cases=CASES, calls=CALLS)
 
 
 def write(folder: Path) -> list[Path]:

@@ -2,17 +2,18 @@
 said.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from ..copies.files import Library, Row, libraries
+from ..copies.files import Library, Row
 from ..copies.kept import kept
 from ..copies.run import Found, Run
 from ..copies.shown import versions
 from .contents import Section
 
 
-def copies_page() -> dict[str, Any]:
-    known = libraries()
+def copies_page(known: Sequence[Library]) -> dict[str, Any]:
+    runs = {library.name: kept(library) for library in known}
     rows = [row for library in known for row in library.rows]
     tasks: dict[str, list[Row]] = {}
     for row in rows:
@@ -30,14 +31,13 @@ def copies_page() -> dict[str, Any]:
         "count": len(rows),
         "differing": [row for row in rows if row.differs],
         "tasks": tasks,
-        "runs": {library.name: [versions(ran) for ran in kept(library)] for library in known},
-        "measured": {library.name: _measured(library) for library in known},
+        "runs": {name: [*map(versions, of)] for name, of in runs.items()},
+        "measured": {library.name: _measured(library, runs[library.name]) for library in known},
     }
 
 
-def _measured(library: Library) -> dict[str, list[str]]:
+def _measured(library: Library, runs: Sequence[Run]) -> dict[str, list[str]]:
     """By row what was measured: a line for all versions, or one for each that differ."""
-    runs = kept(library)
     found = {row.name: [_seen(row, ran) for ran in runs] for row in library.rows}
     return {
         name: lines[:1]

@@ -20,6 +20,7 @@ from bs4 import BeautifulSoup, NavigableString, Tag
 from nbformat.v4 import new_markdown_cell
 
 from ..casebook.files import Case, book
+from ..copies.files import Library, libraries
 from ..edition import CLASS_EDITION
 from ..edition import edition as released
 from ..folders import BUILD, GLOSSARY, NOTEBOOKS, ROOT, generated
@@ -89,10 +90,12 @@ def handouts(
     own_code: Path = OWN_CODE,
     claims: Path = CLAIMS,
     cases: Iterable[Case] = (),
+    calls: Sequence[Library] = (),
 ) -> list[Path]:
     """Writes the handouts of these executed lessons into `folder`, which is replaced as a whole, or
     not at all. `own_code` is the page "Measure your own code", executed too; without `cases`, the
-    whole casebook goes with them. Raises HandoutError with a list of all problems.
+    whole casebook goes with them, and without `calls`, those of all libraries. Raises HandoutError
+    with a list of all problems.
     """
     lessons = [read(path) for path in notebooks]
     own = nbformat.read(own_code, as_version=4)
@@ -105,7 +108,7 @@ def handouts(
     common = {
         "claims.html": _claims_page(claims, lessons),
         "casebook.html": (casebook := casebook_page(cases or book(), lessons)),
-        "does_it_copy.html": copies_page(),
+        "does_it_copy.html": copies_page(calls or libraries()),
         "glossary.html": {"title": "Glossary", "terms": terms, "contents": entries},
         "rust.html": _text_page(RUST, terms),
         "desk_sheet.html": _text_page(DESK_SHEET, terms),
